@@ -88,6 +88,12 @@ check_json_arguments <- function(arguments, call) {
   stop_drover("argument", "arguments for toJSON() must be given by name", call = call, argument = "...")
 }
 
+# A string as JSON, with its quotes: plain_json() of one, without a look at arguments.
+quoted_json <- function(text) .Call(C_json_write, text, just_unboxed, nothing_known)
+
+just_unboxed <- list(auto_unbox = TRUE)
+nothing_known <- list(list(), integer(), list())
+
 #' @rdname dr_to_json
 #' @export
 dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 2L) {
@@ -119,7 +125,7 @@ MOST_PASSES <- 50L
 # The native text, with answers to what the native writer asks about parts that are foreign to it. What C_json_write
 # gives.
 write_parts <- function(x, arguments, call) {
-  known <- list(list(), integer(), list())
+  known <- nothing_known
   for (pass in seq_len(MOST_PASSES)) {
     text <- .Call(C_json_write, x, arguments, known)
     if (!is.list(text) || length(text) == 1L) return(text)

@@ -23,7 +23,17 @@ fill_offers <- function(routes, handlers, policies, call) {
     }
     names(tools) <- names
     offer$tools <- tools
+    ready_offer(offer)
   }
+}
+
+# What is the same in all answers, made once; and the schemas are compiled, which workers then share.
+ready_offer <- function(offer) {
+  offer$checked <- vapply(offer$tools, `[[`, "", "checked")
+  for (text in offer$checked) .Call(C_schema_problem, text, NA_character_)
+  offer$listed <- paste0("{\"tools\":[", paste(vapply(offer$tools, `[[`, "", "listed"), collapse = ","), "]")
+  offer$call_end <- result_end(offer, TRUE)
+  offer$list_end <- result_end(offer, TRUE, kept = TRUE)
 }
 
 is_tool_route <- function(route, offer) {

@@ -50,7 +50,8 @@ dr_tool <- function(fun, name, description, arguments = list(), title = NULL, re
   }
   takes_request <- "req" %in% setdiff(names(formals(args(fun))), names(schema$json$properties))
   read <- reader_of(schema$r)
-  run <- function(arguments, req) do.call(fun, c(read(arguments), if (takes_request) list(req = req)), quote = TRUE)
+  # none of the arguments is a call or a symbol, which would be evaluated
+  run <- function(arguments, req) do.call(fun, c(read(arguments), if (takes_request) list(req = req)))
   new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
 }
 
@@ -158,7 +159,8 @@ ellmer_object <- function(type) {
   )
 }
 
-# The result of a call as text of JSON: of the response that its function has given, or its error.
+# The result of a call as text of JSON, but for the brace at its end: of the response that its function has given, or
+# its error.
 tool_result <- function(response, is_new) {
   if (!is_response(response)) return(error_result("the tool gave a promise: it must give its result"))
   if (inherits(response, "dr_stream")) return(error_result("the tool gave a stream, which a call cannot have"))
@@ -170,25 +172,28 @@ tool_result <- function(response, is_new) {
   body <- response$body
   fields <- unlist(response$headers[header_at(response$headers, "content-type")])
   type <- media_type(fields) %||% "application/octet-stream"
+  failure <- if (failed) ",\"isError\":true"
   if (is_json_type(type)) {
     text <- utf8_text(body)
     # before 2026 structured content was an object
     is_structured <- is_new || startsWith(trimws(text), "{")
     return(paste0(
-      "{\"content\":[", plain_json(list(type = "text", text = text)), "]", if (failed) ",\"isError\":true",
-      if (is_structured) paste0(",\"structuredContent\":", text), "}"
+      "{\"content\":[{\"type\":\"text\",\"text\":", quoted_json(text), "}]", failure,
+      if (is_structured) paste0(",\"structuredContent\":", text)
     ))
   }
-  content <- if (is.null(body)) list() else list(content_of(body, type))
-  plain_json(c(list(content = content), if (failed) list(isError = TRUE)))
+  if (is.null(body)) return(paste0("{\"content\":[]", failure))
+  if (startsWith(type, "text/")) return(paste0(text_content(utf8_text(body)), failure))
+  paste0("{\"content\":[", plain_json(content_of(body, type)), "]", failure)
 }
 
-error_result <- function(said) plain_json(list(content = list(list(type = "text", text = said)), isError = TRUE))
+error_result <- function(said) paste0(text_content(said), ",\"isError\":true")
+
+text_content <- function(text) paste0("{\"content\":[{\"type\":\"text\",\"text\":", quoted_json(text), "}]")
 
 # One piece of content, of bytes and their media type.
 content_of <- function(body, type) {
   kind <- sub("/.*$", "", type)
-  if (kind == "text") return(list(type = "text", text = utf8_text(body)))
   data <- gsub("\n", "", jsonlite::base64_enc(as_raw(body)), fixed = TRUE)
   if (kind %in% c("image", "audio")) return(list(type = kind, data = data, mimeType = type))
   # a URI that names nothing to be had elsewhere; validators want more than a scheme
@@ -206,13 +211,6 @@ utf8_text <- function(body) {
   text <- if (is.raw(body)) rawToChar(body[body != 0L]) else enc2utf8(body)
   Encoding(text) <- "UTF-8"
   if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
-}
-
-# The value of a call, or an error for the model: its arguments are not what the tool's schema says.
-run_tool <- function(tool, arguments, req) {
-  problem <- .Call(C_schema_problem, tool$checked, json_value(arguments))
-  if (!is.null(problem)) dr_abort(422L, problem)
-  tool$run(arguments, req)
 }
 
 json_value <- function(value) as.character(dr_to_json(value, auto_unbox = TRUE, null = "null"))

@@ -94,44 +94,41 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
 
 # The response to a POST: to one message, or in version 2025-03-26 to an array of them.
 answer_mcp <- function(offer, req) {
-  if (!identical(media_type(req$headers[["content-type"]]), "application/json")) {
+  headers <- req$headers
+  type <- .Call(C_fields_pick, headers, "content-type")
+  # nearly always without parameters
+  if (!identical(type, "application/json") && !identical(media_type(type), "application/json")) {
     dr_abort(415L, "send a message of JSON-RPC as application/json")
   }
-  message <- tryCatch(list(dr_from_json(req$raw, simplify = FALSE)), drover_error_json = function(error) NULL)
-  if (is.null(message)) return(rpc_response(rpc_error(NULL, "parse", "the body is not JSON"), 400L))
-  message <- message[[1L]]
-  asked <- req$headers[["mcp-protocol-version"]]
-  if (!is.null(asked) && !asked %in% c(MCP_VERSIONS, MCP_OLDER_VERSIONS)) {
-    wrong <- rpc_error(message_id(message), "version", "unsupported protocol version", wrong_version(asked))
+  message <- .Call(C_mcp_read, req$raw, offer$checked)
+  if (is.character(message)) {
+    return(rpc_response(rpc_error(NULL, "parse", paste0("the body is not JSON that can be read: ", message)), 400L))
+  }
+  asked <- .Call(C_fields_pick, headers, "mcp-protocol-version")
+  if (!is.null(asked) && !asked %in% MCP_ALL_VERSIONS) {
+    wrong <- rpc_error(message$id, "version", "unsupported protocol version", wrong_version(asked))
     return(rpc_response(wrong, 400L))
   }
-  if (is_batch(message)) return(answer_batch(offer, req, message, asked))
-  problem <- message_problem(message)
-  if (!is.null(problem)) return(rpc_response(rpc_error(message_id(message), "request", problem), 400L))
+  if (is.null(names(message))) return(answer_batch(offer, req, message, asked))
+  if (!is.null(message$refusal)) return(rpc_response(rpc_error(message$id, "request", message$refusal), 400L))
   # notifications, and answers to questions that this server never asks
-  if (is.null(message$method) || !"id" %in% names(message)) return(dr_response("", 202L))
+  if (!isTRUE(message$asks)) return(dr_response("", 202L))
   is_new <- !is.null(asked) && asked %in% MCP_VERSIONS
-  answer <- if (is_new) wrong_envelope(message, req)
+  answer <- if (is_new) wrong_envelope(message, headers)
   if (is.null(answer)) {
-    if (wants_progress(message, req)) return(stream_answer(offer, req, message, is_new))
+    if (wants_progress(message, headers)) return(stream_answer(offer, req, message, is_new))
     answer <- answer_message(offer, req, message, is_new)
   }
   rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
 }
 
-is_batch <- function(message) is.list(message) && is.null(names(message)) && length(message) > 0L
-
 answer_batch <- function(offer, req, messages, asked) {
   if (!is.null(asked) && asked != "2025-03-26") {
     return(rpc_response(rpc_error(NULL, "request", "send one message at a time"), 400L))
   }
-  if (length(messages) > 100L) {
-    return(rpc_response(rpc_error(NULL, "request", "at most 100 messages at a time"), 400L))
-  }
   answers <- lapply(messages, function(message) {
-    problem <- message_problem(message)
-    if (!is.null(problem)) return(rpc_error(message_id(message), "request", problem))
-    if (!is.null(message$method) && "id" %in% names(message)) answer_message(offer, req, message, FALSE)
+    if (!is.null(message$refusal)) return(rpc_error(message$id, "request", message$refusal))
+    if (message$asks) answer_message(offer, req, message, FALSE)
   })
   answers <- Filter(Negate(is.null), answers)
   if (!length(answers)) return(dr_response("", 202L))
@@ -139,48 +136,35 @@ answer_batch <- function(offer, req, messages, asked) {
   rpc_response(list(text = paste0("[", paste(texts, collapse = ","), "]")))
 }
 
-# What keeps a value from being a message of JSON-RPC, or NULL.
-message_problem <- function(message) {
-  if (!is.list(message) || is.null(names(message))) return("the body must be an object")
-  if (!identical(message$jsonrpc, "2.0")) return("`jsonrpc` must be \"2.0\"")
-  if ("id" %in% names(message) && !is_id(message$id)) return("`id` must be a string or a whole number")
-  if (is.null(message$method)) {
-    if ("result" %in% names(message) || "error" %in% names(message)) return()
-    return("`method` must be a string")
-  }
-  if (!is_string(message$method)) return("`method` must be a string")
-  if (!is.null(message$params) && !is_object(message$params)) return("`params` must be an object")
-}
-
-is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is.finite(id) && id == round(id))
-
-message_id <- function(message) if (is.list(message) && !is.null(names(message)) && is_id(message$id)) message$id
-
 # Since 2026 a request says in its header fields and in `_meta` what it is. That they differ is an error, as something
 # in between may have decided by the fields.
-wrong_envelope <- function(message, req) {
+wrong_envelope <- function(message, headers) {
   id <- message$id
   meta <- message$params[["_meta"]]
-  needed <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
-  missing <- setdiff(needed, names(meta))
+  missing <- MCP_NEEDED[!MCP_NEEDED %in% names(meta)]
   if (length(missing)) {
     return(rpc_error(id, "params", paste0("`params._meta` must have ", paste(missing, collapse = " and "))))
   }
-  version <- meta[[needed[[1L]]]]
-  fields <- list(
-    "MCP-Protocol-Version" = version, "Mcp-Method" = message$method,
-    "Mcp-Name" = if (message$method == "tools/call") message$params$name
-  )
-  for (name in names(fields)) {
-    if (!identical(encoded_field(dr_header(req, name)), fields[[name]]) && !is.null(fields[[name]])) {
-      return(rpc_error(id, "header", paste0("the header field ", name, " does not say what the body says")))
-    }
-  }
+  version <- meta[[MCP_NEEDED[[1L]]]]
+  if (!agrees(headers, "mcp-protocol-version", version)) return(contradiction(id, "MCP-Protocol-Version"))
+  if (!agrees(headers, "mcp-method", message$method)) return(contradiction(id, "Mcp-Method"))
+  named <- if (message$method == "tools/call") message$params[["name"]]
+  if (!is.null(named) && !agrees(headers, "mcp-name", named)) contradiction(id, "Mcp-Name")
+}
+
+MCP_NEEDED <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
+
+agrees <- function(headers, name, value) {
+  identical(encoded_field(.Call(C_fields_pick, headers, name)), value)
+}
+
+contradiction <- function(id, field) {
+  rpc_error(id, "header", paste0("the header field ", field, " does not say what the body says"))
 }
 
 # A value of a header field, which may be wrapped: =?base64?...?=
 encoded_field <- function(value) {
-  if (is.null(value) || !grepl("^=[?]base64[?].*[?]=$", value)) return(value)
+  if (is.null(value) || !startsWith(value, "=?base64?") || !endsWith(value, "?=")) return(value)
   wrapped <- sub("^=[?]base64[?](.*)[?]=$", "\\1", value)
   text <- tryCatch(rawToChar(jsonlite::base64_dec(wrapped)), error = function(error) "")
   Encoding(text) <- "UTF-8"
@@ -188,7 +172,7 @@ encoded_field <- function(value) {
 }
 
 wrong_version <- function(asked) {
-  list(supported = as.list(c(MCP_VERSIONS, MCP_OLDER_VERSIONS)), requested = asked)
+  list(supported = as.list(MCP_ALL_VERSIONS), requested = asked)
 }
 
 # The HTTP status that the newer versions give to an error.
@@ -197,18 +181,20 @@ rpc_status <- function(answer) {
 }
 
 rpc_response <- function(answer, status = 200L) {
-  dr_response(answer$text, status, list("Content-Type" = "application/json"))
+  .Call(C_plain_response, answer$text, status, list(), "application/json")
 }
 
 # A call whose client wants to hear of its progress gets a stream: what dr_progress() says meanwhile, then the answer.
-wants_progress <- function(message, req) {
-  is_call <- identical(message$method, "tools/call")
-  is_call && is_id(message$params[["_meta"]]$progressToken) &&
-    grepl("text/event-stream", req$headers$accept %||% "", fixed = TRUE)
+wants_progress <- function(message, headers) {
+  token <- message$params[["_meta"]][["progressToken"]]
+  !is.null(token) && message$method == "tools/call" && is_id(token) &&
+    grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
 }
 
+is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is.finite(id) && id == round(id))
+
 stream_answer <- function(offer, req, message, is_new) {
-  token <- message$params[["_meta"]]$progressToken
+  token <- message$params[["_meta"]][["progressToken"]]
   dr_stream_writer(function(out) {
     say <- function(done, total, text) {
       params <- list(progressToken = token, progress = done)

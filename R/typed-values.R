@@ -50,13 +50,23 @@ object_reader <- function(r) {
   defaults <- default_values(r$fields, readers)
   keeps <- identical(r$extra, "keep")
   names <- names(readers)
+  n <- length(readers)
+  has_default <- names %in% names(defaults)
+  # called for each request: all in one pass, in the order of the declaration
   function(x) {
     if (is.null(x)) return(NULL)
-    there <- names %in% names(x)
-    value <- Map(function(read, one) read(one), readers[there], x[names[there]])
-    missing <- intersect(names[!there], names(defaults))
-    value <- c(value, defaults[missing], if (keeps) x[setdiff(names(x), names)])
-    if (length(value)) value[intersect(c(names, names(x)), names(value))] else no_members
+    given <- names(x)
+    at <- match(names, given)
+    value <- vector("list", n)
+    for (i in seq_len(n)) {
+      one <- if (!is.na(at[[i]])) readers[[i]](x[[at[[i]]]]) else if (has_default[[i]]) defaults[[names[[i]]]]
+      if (!is.null(one)) value[[i]] <- one
+    }
+    names(value) <- names
+    is_there <- !is.na(at) | has_default
+    if (!all(is_there)) value <- value[is_there]
+    if (keeps && length(given) > sum(!is.na(at))) value <- c(value, x[setdiff(given, names)])
+    if (length(value)) value else no_members
   }
 }
 

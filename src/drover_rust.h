@@ -264,6 +264,17 @@ drv_str drv_exchange_answer(const drv_exchange *);
 void drv_exchange_free(drv_exchange *);
 /* schema.rs. 1 when something is wrong, which is where an error would be; a value without an address is none */
 int32_t drv_schema_problem(drv_str schema, drv_str value, drv_error *answer);
+
+/* mcp.rs. NULL and an error for what is no JSON; a handle is to be closed */
+typedef struct {
+  const drv_str *names, *schemas;
+  size_t n;
+} drv_mcp_tools;
+void *drv_mcp_open(const uint8_t *text, size_t len, const drv_mcp_tools *, uint32_t max_depth, size_t max_collisions,
+                   const drv_node **root, drv_error *error);
+void drv_mcp_close(void *read);
+int32_t drv_mcp_answer(drv_str id, drv_str body, int32_t is_json, int32_t objects_only, drv_str end, drv_error *answer);
+
 /* secrets.rs. The hash is where an error would be; 0 when that says why there is none */
 int drv_secret_hash(drv_str secret, int is_token, drv_error *answer);
 int drv_password_verify(drv_str password, drv_str hash);

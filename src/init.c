@@ -10,6 +10,7 @@
 #include "json.h"
 #include "later.h"
 #include "leave.h"
+#include "mcp.h"
 #include "natives.h"
 #include "opened.h"
 #include "packed_files.h"
@@ -70,6 +71,8 @@ static const R_CallMethodDef calls[] = {
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 5),
     CALL("json_write", drv_call_json_write, 3),
+    CALL("mcp_answer", drv_call_mcp_answer, 4),
+    CALL("mcp_read", drv_call_mcp_read, 2),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("no_httpd", drv_no_httpd, 2),
     CALL("opened_descriptor", drv_call_opened_descriptor, 1),

@@ -151,6 +151,39 @@ test("messages that are none, of the wrong kind, or for nobody", function() {
   expect(tell(server, batch, "-H", "MCP-Protocol-Version: 2025-11-25")$status == "400", "a batch in a later version")
 }, ways = 1L)
 
+test("hostile messages have one clear error each, and the next one is answered", function() {
+  server <- serve(mcp_app(), workers = 1)
+  call <- function(params, id = "1") sprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":%s}", id, params)
+  refused <- function(body, code, says) {
+    answer <- tell(server, body)
+    is_right <- identical(answer$json$error$code, code) && grepl(says, answer$json$error$message)
+    expect(is_right, substr(body, 1L, 80L), ": ", answer$body)
+  }
+  nested <- function(depth) paste0(strrep("[", depth), strrep("]", depth))
+  refused(call(sprintf("{\"name\":\"add\",\"arguments\":{\"x\":%s}}", nested(100))), -32700L, "nested too deep")
+  refused(nested(5e4), -32700L, "nested too deep")
+  # of two values, what stands before this server may have read the other one
+  refused(call("{\"name\":\"no\",\"name\":\"add\",\"arguments\":{\"x\":1}}"), -32700L, "not JSON that can be read: .*name")
+  refused(call("{\"name\":\"a\\u0000b\"}"), -32700L, "NUL")
+  refused(call("{\"name\":\"a\"}", "\"\\ud800\""), -32700L, "not JSON")
+  # names that only begin like those that are meant
+  refused(call("{\"names\":\"add\",\"arguments\":{\"x\":1}}"), -32602L, "`params.name` must be")
+  refused(call("{\"name\":\"add\",\"arguments\":[1]}"), -32602L, "`params.arguments` must be an object")
+  refused(call("{\"name\":[\"add\"]}"), -32602L, "`params.name` must be")
+  answer <- tell(server, call("{\"name\":\"add\",\"argument\":{\"x\":1},\"argumentsX\":{\"x\":1}}"))
+  expect(isTRUE(answer$json$result$isError) && grepl("x", answer$json$result$content[[1L]]$text), answer$body)
+  ping <- "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+  refused(paste0("[", paste(rep(ping, 101L), collapse = ","), "]"), -32600L, "at most 100 messages at a time, not 101")
+  # ids come back as they were meant
+  for (id in c("7", "-7", "9007199254740993", "\"</script>\\u00e9\"")) {
+    answer <- tell(server, call("{\"name\":\"add\",\"arguments\":{\"x\":2147483646}}", id))
+    wanted <- if (startsWith(id, "\"")) "</script>\u00e9" else id
+    given <- sub("^.*\"id\":(.*),\"result\".*$", "\\1", answer$body)
+    expect(identical(if (is.character(answer$json$id)) answer$json$id else given, wanted), answer$body)
+    expect(identical(answer$json$result$content[[1L]]$text, "2147483647"), answer$body)
+  }
+}, ways = 1L)
+
 test("version 2026-07-28: what a message says and its header fields must agree", function() {
   server <- serve(mcp_app(), workers = 1)
   meta <- list("io.modelcontextprotocol/protocolVersion" = "2026-07-28",
