@@ -11,26 +11,45 @@ command_mcp <- function(arguments) {
     cat("{\"tools\":[", paste(vapply(offer$tools, `[[`, "", "listed"), collapse = ","), "]}\n", sep = "")
     return(0L)
   }
-  rows <- lapply(unname(offer$tools), tool_row)
+  rows <- c(
+    lapply(unname(offer$tools), tool_row), lapply(unname(c(offer$resources, offer$templates)), resource_row),
+    lapply(unname(offer$prompts), prompt_row)
+  )
   if (!length(rows)) {
-    message("drover: it offers no tools")
+    message("drover: it offers no tools, resources or prompts")
     return(1L)
   }
   column <- function(i) vapply(rows, `[[`, "", i)
   writeLines(trimws(paste0(
-    "tool  ", format(column(1L)), "  ", format(column(2L)), "  ", column(3L)
+    format(column(1L)), "  ", format(column(2L)), "  ", format(column(3L)), "  ", column(4L)
   ), "right"))
   0L
 }
 
-# Name, arguments, and what it is for, in a line.
+# What it is, name, arguments, and what it is for, in a line.
 tool_row <- function(tool) {
   listed <- dr_from_json(tool$listed, simplify = FALSE)
   arguments <- names(listed$inputSchema$properties)
   may_miss <- !arguments %in% unlist(listed$inputSchema$required)
+  c("tool", tool$name, marked_arguments(arguments, may_miss), purpose(listed))
+}
+
+resource_row <- function(resource) {
+  c("resource", resource$uri, "", purpose(dr_from_json(resource$listed, simplify = FALSE)))
+}
+
+prompt_row <- function(prompt) {
+  listed <- dr_from_json(prompt$listed, simplify = FALSE)
+  names <- vapply(listed$arguments, `[[`, "", "name")
+  may_miss <- !vapply(listed$arguments, `[[`, NA, "required")
+  c("prompt", prompt$name, marked_arguments(names, may_miss), purpose(listed))
+}
+
+marked_arguments <- function(names, may_miss) {
+  paste(paste0(names, ifelse(may_miss, "?", ""), recycle0 = TRUE), collapse = ", ")
+}
+
+purpose <- function(listed) {
   description <- strsplit(listed$description %||% "", "\n", fixed = TRUE)[[1L]]
-  c(
-    tool$name, paste(paste0(arguments, ifelse(may_miss, "?", ""), recycle0 = TRUE), collapse = ", "),
-    paste(c(listed$title, utils::head(description, 1L)), collapse = ": ")
-  )
+  paste(c(listed$title, utils::head(description, 1L)), collapse = ": ")
 }

@@ -30,10 +30,15 @@ fill_offers <- function(routes, handlers, policies, call) {
 # What is the same in all answers, made once; and the schemas are compiled, which workers then share.
 ready_offer <- function(offer) {
   offer$checked <- vapply(offer$tools, `[[`, "", "checked")
-  for (text in offer$checked) .Call(C_schema_problem, text, NA_character_)
-  offer$listed <- paste0("{\"tools\":[", paste(vapply(offer$tools, `[[`, "", "listed"), collapse = ","), "]")
-  offer$call_end <- result_end(offer, TRUE)
-  offer$list_end <- result_end(offer, TRUE, kept = TRUE)
+  texts <- c(offer$checked, vapply(offer$prompts, `[[`, "", "checked"))
+  for (text in texts) .Call(C_schema_problem, text, NA_character_)
+  pages <- function(key, items) pages_of(key, vapply(items, `[[`, "", "listed"))
+  offer$tool_pages <- pages("tools", offer$tools)
+  offer$resource_pages <- pages("resources", offer$resources)
+  offer$template_pages <- pages("resourceTemplates", offer$templates)
+  offer$prompt_pages <- pages("prompts", offer$prompts)
+  offer$end <- result_end(offer, TRUE)
+  offer$kept_end <- result_end(offer, TRUE, kept = TRUE)
 }
 
 is_tool_route <- function(route, offer) {

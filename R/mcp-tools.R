@@ -165,13 +165,13 @@ tool_result <- function(response, is_new) {
   if (!is_response(response)) return(error_result("the tool gave a promise: it must give its result"))
   if (inherits(response, "dr_stream")) return(error_result("the tool gave a stream, which a call cannot have"))
   failed <- response$status >= 400L
+  if (inherits(response, "dr_mcp_content")) return(paste0("{\"content\":[", pieces_text(response), "]"))
   if (inherits(response, "dr_problem")) {
     said <- if (nzchar(response$body)) response$body else status_phrase(response$status)
     return(error_result(said))
   }
   body <- response$body
-  fields <- unlist(response$headers[header_at(response$headers, "content-type")])
-  type <- media_type(fields) %||% "application/octet-stream"
+  type <- content_type_of(response)
   failure <- if (failed) ",\"isError\":true"
   if (is_json_type(type)) {
     text <- utf8_text(body)
@@ -190,27 +190,5 @@ tool_result <- function(response, is_new) {
 error_result <- function(said) paste0(text_content(said), ",\"isError\":true")
 
 text_content <- function(text) paste0("{\"content\":[{\"type\":\"text\",\"text\":", quoted_json(text), "}]")
-
-# One piece of content, of bytes and their media type.
-content_of <- function(body, type) {
-  kind <- sub("/.*$", "", type)
-  data <- gsub("\n", "", jsonlite::base64_enc(as_raw(body)), fixed = TRUE)
-  if (kind %in% c("image", "audio")) return(list(type = kind, data = data, mimeType = type))
-  # a URI that names nothing to be had elsewhere; validators want more than a scheme
-  list(type = "resource", resource = list(uri = "result:content", mimeType = type, blob = data))
-}
-
-# Of a Content-Type, without its parameters: "application/json"; NULL of none.
-media_type <- function(field) if (length(field)) tolower(bare_type(field[[1L]]))
-
-is_json_type <- function(type) type == "application/json" || endsWith(type, "+json")
-
-as_raw <- function(body) if (is.raw(body)) body else charToRaw(enc2utf8(body))
-
-utf8_text <- function(body) {
-  text <- if (is.raw(body)) rawToChar(body[body != 0L]) else enc2utf8(body)
-  Encoding(text) <- "UTF-8"
-  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
-}
 
 json_value <- function(value) as.character(dr_to_json(value, auto_unbox = TRUE, null = "null"))

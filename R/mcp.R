@@ -1,5 +1,5 @@
 # The Model Context Protocol over HTTP: dr_mcp(), and how a message comes in and its answer goes out (JSON-RPC in a POST
-# of Streamable HTTP). Not for what messages mean: mcp-methods.R. Neighbours: mcp-tools.R, mcp-routes.R, progress.R.
+# of Streamable HTTP). Not for what messages mean: mcp-methods.R. Neighbours: mcp-answers.R, progress.R.
 # https://modelcontextprotocol.io/specification
 
 #' Offer an app's functions to language models
@@ -33,9 +33,10 @@
 #'   that does not cover the endpoint, too, would be open: it is an error.
 #'
 #' @section Access control: Pages of other sites may not call tools: as with [dr_csrf()], requests of browsers must come
-#'   from the same site or from `trusted`. Put [dr_auth_bearer()] or [dr_auth_jwt()] in front of the endpoint
-#'   (`routes = "/mcp"`) unless every client that reaches the server may call the tools; `req$auth` identifies the
-#'   client.
+#'   from the same site or from `trusted`; those of a browser on the same machine from a page of this machine or from
+#'   `trusted`, as a name of another site may lead here. Put [dr_auth_bearer()] or [dr_auth_jwt()] in front of the
+#'   endpoint (`routes = "/mcp"`) unless every client that reaches the server may call the tools; `req$auth` identifies
+#'   the client.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path of the endpoint: a single string.
@@ -44,12 +45,15 @@
 #'   `summary` or a `description`, `FALSE` for none, or paths below which they are: a character vector.
 #' @param name,version How the server calls itself: single strings.
 #' @param instructions What a model should know before it uses the tools: a single string, or `NULL`.
+#' @param resources Resources that clients may read: a list of what [dr_mcp_resource()] gives.
+#' @param prompts Prompts that people may choose: a list of what [dr_mcp_prompt()] gives.
 #' @param trusted Origins whose pages may call the tools, as in [dr_csrf()].
 #' @inheritParams routes
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; when the app is served, also when two
-#'   tools have the same name, or a route that becomes a tool is behind authentication that does not cover the endpoint.
-#' @seealso [dr_tool()], [dr_progress()]
+#' @section Errors: `drover_error_argument` when an argument is not as described, or two resources or prompts have the
+#'   same name; when the app is served, also when two tools have the same name, or a route that becomes a tool is behind
+#'   authentication that does not cover the endpoint.
+#' @seealso [dr_tool()], [dr_mcp_resource()], [dr_mcp_prompt()], [dr_progress()]
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/cars/<speed:dbl>", function(req) {
@@ -66,7 +70,8 @@
 #' @export
 dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "drover",
                    version = as.character(utils::packageVersion("drover")), instructions = NULL,
-                   trusted = character(), timeout = NULL, on_client_gone = NULL) {
+                   trusted = character(), timeout = NULL, on_client_gone = NULL, resources = list(),
+                   prompts = list()) {
   check_registrar(app)
   call <- sys.call()
   # a tool is a list itself
@@ -81,6 +86,11 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   offer <- new.env(parent = emptyenv())
   offer$own <- lapply(tools, as_tool, call = call)
   offer$routes <- routes
+  resources <- by_names(resources, "dr_mcp_resource", "resources", "uri", call)
+  is_template <- lengths(lapply(resources, `[[`, "placeholders")) > 0L
+  offer$resources <- resources[!is_template]
+  offer$templates <- resources[is_template]
+  offer$prompts <- by_names(prompts, "dr_mcp_prompt", "prompts", "name", call)
   offer$path <- path
   offer$server <- list(name = name, version = version)
   offer$instructions <- instructions
@@ -88,8 +98,23 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
   # what it can offer is known when all routes are
   app$routes[[paste("POST", path)]]$offer <- offer
-  trusted <- check_origin_list(trusted, "trusted", call, any = FALSE)
+  offer$trusted <- trusted <- check_origin_list(trusted, "trusted", call, any = FALSE)
   add_policy(app, list(csrf = list(trusted = trusted)), path, call)
+}
+
+# What dr_mcp_resource() or dr_mcp_prompt() has made, by the field `key`, which must not be there twice.
+by_names <- function(given, class, arg, key, call) {
+  if (inherits(given, class)) given <- list(given)
+  if (!is.list(given) || !all(vapply(given, inherits, NA, class))) {
+    stop_argument(arg, paste0("a list of ", arg, ", see ", class, "()"), given, call)
+  }
+  names(given) <- vapply(given, `[[`, "", key)
+  twice <- names(given)[duplicated(names(given))]
+  if (length(twice)) {
+    problem <- sprintf("`%s` has two with the %s %s", arg, if (key == "uri") "URI" else key, twice[[1L]])
+    stop_drover("argument", problem, call = call, argument = arg)
+  }
+  given
 }
 
 # The response to a POST: to one message, or in version 2025-03-26 to an array of them.
@@ -99,6 +124,10 @@ answer_mcp <- function(offer, req) {
   # nearly always without parameters
   if (!identical(type, "application/json") && !identical(media_type(type), "application/json")) {
     dr_abort(415L, "send a message of JSON-RPC as application/json")
+  }
+  origin <- .Call(C_fields_pick, headers, "origin")
+  if (!is.null(origin) && is_rebound(origin, req, offer$trusted)) {
+    dr_abort(403L, "a page of another site may not call tools of this machine: see `trusted` of dr_mcp()")
   }
   message <- .Call(C_mcp_read, req$raw, offer$checked)
   if (is.character(message)) {
@@ -120,6 +149,14 @@ answer_mcp <- function(offer, req) {
     answer <- answer_message(offer, req, message, is_new)
   }
   rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
+}
+
+# Whether a browser on this machine sends this for a page whose host name was made to lead here (DNS rebinding): to the
+# browser, and to the policy, page and endpoint are of the same origin then.
+is_rebound <- function(origin, req, trusted) {
+  is_local <- grepl("^(127[.]|::1$)", req$remote_addr)
+  is_local && !grepl("^https?://(localhost|127[.][0-9.]+|\\[::1\\])(:[0-9]+)?$", origin, ignore.case = TRUE) &&
+    !any(vapply(utils::glob2rx(trusted), grepl, NA, x = origin, ignore.case = TRUE))
 }
 
 answer_batch <- function(offer, req, messages, asked) {
@@ -148,7 +185,8 @@ wrong_envelope <- function(message, headers) {
   version <- meta[[MCP_NEEDED[[1L]]]]
   if (!agrees(headers, "mcp-protocol-version", version)) return(contradiction(id, "MCP-Protocol-Version"))
   if (!agrees(headers, "mcp-method", message$method)) return(contradiction(id, "Mcp-Method"))
-  named <- if (message$method == "tools/call") message$params[["name"]]
+  named <- switch(message$method, "tools/call" = , "prompts/get" = message$params[["name"]],
+    "resources/read" = message$params[["uri"]])
   if (!is.null(named) && !agrees(headers, "mcp-name", named)) contradiction(id, "Mcp-Name")
 }
 

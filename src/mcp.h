@@ -6,7 +6,8 @@
 #include <Rinternals.h>
 
 /* .Call: a body (raw) as a message, or an unnamed list of such: a list of id, asks, refusal, method, params and
- * problem, see mcp.rs; a string, why it is no JSON. `schemas`: texts of those of the tools' arguments, by the tools' names. */
+ * problem, see mcp.rs; a string, why it is no JSON. `schemas`: texts of those of the tools' arguments, by the tools'
+ * names. */
 SEXP drv_call_mcp_read(SEXP body, SEXP schemas);
 /* .Call: the answer to a call, of a response with status 200 and a text or JSON and nothing else; NULL of any other.
  * `id` is JSON, `end` the end of the result with its brace. */

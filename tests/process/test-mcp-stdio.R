@@ -399,7 +399,7 @@ test("drover mcp --list shows tools, their arguments and what they are for", fun
     "  dr_tool(f, 'a', 'First line\\nsecond', title = 'A title')))"))
   ran <- command("mcp", "--list", titled)
   shows(ran, 0L, "^tool  a    A title: First line$", "noise")
-  shows(command("mcp", "--list", write_app("dr_mcp(dr_app())")), 1L, NULL, "it offers no tools$")
+  shows(command("mcp", "--list", write_app("dr_mcp(dr_app())")), 1L, NULL, "it offers no tools, resources or prompts$")
   shows(command("mcp", "--list", "missing.R"), 4L, NULL, "cannot read missing.R")
   shows(command("mcp", "--json", app), 2L, NULL, "--list")
 }, ways = 1L)

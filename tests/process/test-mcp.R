@@ -232,6 +232,84 @@ test_every_worker("progress comes as a stream, and a client that leaves it frees
   expect(identical(answer$json$result$content[[1L]]$text, "2"), "the worker is not free: ", answer$body)
 })
 
+test_every_worker("resources, prompts and completion, in pages", function(start) {
+  file <- tempfile(fileext = ".R")
+  writeLines(c(
+    "library(drover)", "app <- dr_app()",
+    "many <- lapply(1:150, function(i) dr_mcp_resource(paste0('many://', i), paste('number', i), paste0('n', i)))",
+    "bytes <- dr_mcp_resource('bytes://x.y', as.raw(0:3), 'bytes', mime_type = 'application/x-bytes')",
+    "car <- dr_mcp_resource('cars://{name}/facts', function(name) {",
+    "  if (name == 'broken') stop('secret-8')",
+    "  if (!name %in% rownames(mtcars)) dr_abort(404, 'no such car')",
+    "  as.list(mtcars[name, 1:2])",
+    "}, 'car', 'A car', complete = list(name = function(typed) grep(typed, rownames(mtcars), value = TRUE)))",
+    "ask <- dr_mcp_prompt(function(column, times) {",
+    "  list(paste(column, times), dr_mcp_content('so be it', 'x://y' = list(a = 1), role = 'assistant'))",
+    "}, 'ask', 'Asks', list(column = dr_factor(names(mtcars)), times = dr_chr(required = FALSE, default = 'once')))",
+    "fails <- dr_mcp_prompt(function() stop('secret-9'), 'fails', 'Fails')",
+    "several <- dr_tool(function() dr_mcp_content('a', dr_png(plot(1)), 'x://z' = as.raw(1)), 'several', 'Several')",
+    "dr_mcp(app, tools = list(several), resources = c(many, list(bytes, car)), prompts = list(ask, fails))", "app"
+  ), file)
+  server <- start(file)
+  say <- function(method, ...) tell(server, list(jsonrpc = "2.0", id = 1L, method = method, params = list(...)))$json
+  first <- say("resources/list", a = 1)$result
+  expect(length(first$resources) == 100L && identical(first$resources[[1L]]$uri, "many://1"), "another first page")
+  second <- say("resources/list", cursor = first$nextCursor)$result
+  expect(length(second$resources) == 51L && is.null(second$nextCursor), "another second page")
+  for (wrong in list("3", "-1", "x", 2L)) {
+    expect(identical(say("resources/list", cursor = wrong)$error$code, -32602L), "cursor ", wrong, " is one")
+  }
+  templates <- say("resources/templates/list", a = 1)$result$resourceTemplates
+  expect(identical(templates[[1L]]$uriTemplate, "cars://{name}/facts"), "another template")
+  read <- function(uri) say("resources/read", uri = uri)
+  expect(identical(read("many://7")$result$contents[[1L]]$text, "number 7"), "another text")
+  content <- read("bytes://x.y")$result$contents[[1L]]
+  expect(identical(content[c("mimeType", "blob")], list(mimeType = "application/x-bytes", blob = "AAECAw==")), "bytes")
+  content <- read("cars://Fiat%20128/facts")$result$contents[[1L]]
+  expect(identical(content[2:3], list(mimeType = "application/json", text = "{\"mpg\":32.4,\"cyl\":4}")), "a template")
+  for (none in c("bytes://xzy", "cars:///facts", "cars://a/b/facts", "cars://%zz/facts", "cars://%00/facts",
+                 "cars://%ff/facts", "cars://nothing/facts", "")) {
+    answer <- read(none)
+    expect(identical(answer$error$code, -32002L) && identical(answer$error$data$uri, none), "read: ", none)
+  }
+  failed <- read("cars://broken/facts")$error
+  expect(failed$code == -32603L && !grepl("secret", failed$message) && logged(server, "secret-8"), failed$message)
+  messages <- say("prompts/get", name = "ask", arguments = list(column = "mpg"))$result$messages
+  expect(identical(vapply(messages, `[[`, "", "role"), c("user", "assistant", "assistant")), "other roles")
+  expect(identical(messages[[1L]]$content$text, "mpg once"), "another message")
+  expect(identical(messages[[3L]]$content$resource$text, "{\"a\":1}"), "another resource")
+  wrong <- say("prompts/get", name = "ask", arguments = list(column = "none"))$error
+  expect(wrong$code == -32602L && grepl("/column must be one of", wrong$message), wrong$message)
+  expect(identical(say("prompts/get", name = "fails")$error$code, -32603L), "an error is none")
+  kinds <- vapply(tell(server, call_of("several"))$json$result$content, `[[`, "", "type")
+  expect(identical(kinds, c("text", "image", "resource")), "other content: ", kinds)
+  complete <- function(ref, name, value) {
+    say("completion/complete", ref = ref, argument = list(name = name, value = value))$result$completion
+  }
+  ask <- list(type = "ref/prompt", name = "ask")
+  expect(identical(complete(ask, "column", "D")$values, list("disp", "drat")), "values of a factor")
+  expect(identical(complete(ask, "times", "o")$values, list()), "values of a string")
+  car <- list(type = "ref/resource", uri = "cars://{name}/facts")
+  expect(identical(complete(car, "name", "Fiat")$values, list("Fiat 128", "Fiat X1-9")), "values of a function")
+  nothing <- say("completion/complete", ref = list(type = "ref/prompt", name = "none"),
+    argument = list(name = "a", value = ""))
+  expect(identical(nothing$error$code, -32602L), "a prompt that there is not")
+})
+
+test("a page whose name was made to lead to this machine may not call, but for trusted ones", function() {
+  file <- tempfile(fileext = ".R")
+  writeLines(c("library(drover)", "app <- dr_app()", "dr_mcp(app, trusted = 'https://*.example.org')", "app"), file)
+  server <- serve(file, workers = 1)
+  ping <- list(jsonrpc = "2.0", id = 1L, method = "ping")
+  from <- function(origin) {
+    tell(server, ping, "-H", paste("Origin:", origin), "-H", paste0("Host: ", sub("^.*//", "", origin)))$status
+  }
+  expect(from("http://evil.example") == "403", "a name of another site")
+  expect(from("http://localhost.evil.example") == "403", "a name that begins like this machine's")
+  expect(from("http://localhost:99") == "200" && from("http://127.0.0.1") == "200", "a page of this machine")
+  expect(from("https://app.example.org") == "200", "a trusted one")
+}, ways = 1L)
+
 test("a route behind a policy of who may ask is not offered without it", function() {
   app <- function(routes) {
     file <- tempfile(fileext = ".R")

@@ -38,7 +38,8 @@ const NAMED: [&str; 3] = ["dependentSchemas", "patternProperties", "properties"]
 const DEFINED: [&str; 2] = ["$defs", "definitions"];
 
 /// All others.
-const PLAIN: [&str; 34] = [
+const PLAIN: [&str; 35] = [
+    "$anchor",
     "$comment",
     "$id",
     "$ref",

@@ -1,0 +1,82 @@
+# What the conformance suite of the Model Context Protocol asks a server for: tools, resources and prompts by the names
+# that it knows. Not an example to begin with: inst/examples/tools. Run by run.sh.
+
+library(drover)
+
+app <- dr_app()
+
+picture <- function() dr_png(plot(cars), width = 300, height = 300)
+silence <- dr_response(
+  c(charToRaw("RIFF"), as.raw(c(36, 0, 0, 0)), charToRaw("WAVEfmt "), as.raw(c(16, 0, 0, 0, 1, 0, 1, 0)),
+    as.raw(c(0x40, 0x1f, 0, 0, 0x40, 0x1f, 0, 0, 1, 0, 8, 0)), charToRaw("data"), as.raw(c(0, 0, 0, 0))),
+  headers = list("Content-Type" = "audio/wav")
+)
+
+# its keywords are to arrive as they are
+schema <- dr_schema('{
+  "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+  "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+    "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+  "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+    "contactMethod": {"type": "string", "enum": ["phone", "email"]}, "phone": {"type": "string"},
+    "email": {"type": "string"}},
+  "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+  "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+  "then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": false
+}')
+
+tools <- list(
+  dr_tool(function() "This is a simple text response for testing.", "test_simple_text", "A text"),
+  dr_tool(function() picture(), "test_image_content", "A picture"),
+  dr_tool(function() silence, "test_audio_content", "A sound"),
+  dr_tool(
+    function() dr_mcp_content("test://embedded-resource" = "This is an embedded resource content."),
+    "test_embedded_resource", "A resource"
+  ),
+  dr_tool(function() {
+    dr_mcp_content(
+      "Multiple content types test:", picture(), "test://mixed-content-resource" = list(test = "data", value = 123L)
+    )
+  }, "test_multiple_content_types", "Several"),
+  dr_tool(
+    function() dr_abort(422L, "This tool intentionally returns an error for testing"), "test_error_handling", "An error"
+  ),
+  dr_tool(function() {
+    for (done in c(0, 50, 100)) dr_progress(done, 100)
+    "done"
+  }, "test_tool_with_progress", "Progress"),
+  dr_tool(function(...) "valid", "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", schema)
+)
+
+resources <- list(
+  dr_mcp_resource("test://static-text", "This is the content of the static text resource.", "text", "A text",
+    mime_type = "text/plain"),
+  dr_mcp_resource("test://static-binary", function() picture(), "picture", "A picture", mime_type = "image/png"),
+  dr_mcp_resource(
+    "test://template/{id}/data",
+    function(id) list(id = id, templateTest = TRUE, data = paste("Data for ID:", id)),
+    "template", "Data by an id", mime_type = "application/json", complete = list(id = c("1", "12", "123"))
+  )
+)
+
+prompts <- list(
+  dr_mcp_prompt(function() "This is a simple prompt for testing.", "test_simple_prompt", "A text"),
+  dr_mcp_prompt(
+    function(arg1, arg2) sprintf("Prompt with arguments: arg1='%s', arg2='%s'", arg1, arg2),
+    "test_prompt_with_arguments", "Two arguments",
+    list(arg1 = dr_chr(description = "the first"), arg2 = dr_chr(description = "the second")),
+    complete = list(arg1 = c("paris", "park", "party"))
+  ),
+  dr_mcp_prompt(
+    function(resourceUri) { # nolint
+      resource <- stats::setNames(list("Embedded resource content for testing."), resourceUri)
+      list(do.call(dr_mcp_content, resource), "Please process the embedded resource above.")
+    }, "test_prompt_with_embedded_resource", "A resource", list(resourceUri = dr_chr(description = "of the resource"))
+  ),
+  dr_mcp_prompt(
+    function() dr_mcp_content(picture(), "Please analyze the image above."), "test_prompt_with_image", "A picture"
+  )
+)
+
+dr_mcp(app, "/mcp", tools = tools, resources = resources, prompts = prompts, name = "drover-conformance")
+app
