@@ -51,8 +51,9 @@
 #' @param max_age How long a login lasts: a single number of seconds, or a time such as `"8h"`.
 #' @param after_logout Where a logout leads in the end, a path of the app: a single string.
 #' @param path The path that those of the login are below: a single string.
-#' @param origin Where browsers find the server, such as `"https://app.example.org"`, or `NULL` for what their requests
-#'   and [trusted proxies][dr_serve()] say.
+#' @param origin Where browsers find the server, such as `"https://app.example.org"`, without the `base_path` of
+#'   [dr_serve()], which `path` and `after_logout` are below; or `NULL` for what their requests and
+#'   [trusted proxies][dr_serve()] say.
 #' @param algorithms The algorithms that ID tokens may be signed with: a character vector, as for [dr_auth_jwt()],
 #'   without those of `HS`.
 #' @param name The name of the cookie: a single string. With the prefix `__Host-` browsers take it over TLS and from

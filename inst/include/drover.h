@@ -284,7 +284,8 @@ struct drover_api {
 
   /* --- Since version 4. --- */
 
-  /* What stands before path and target for clients, such as "/app", as req$base_path in R; empty when that is nothing */
+  /* What stands before path and target for clients, such as "/app", as req$base_path in R; empty when that is
+   * nothing. */
   drover_bytes (*base_path)(drover_request *req);
 
   /* Later versions add members here. */
