@@ -93,5 +93,7 @@ full_package_stage process h2spec 120 tools/h2spec.sh
 full_package_stage package plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
 full_package_stage process openapi 220 tools/python-tests.sh openapi
+# The official conformance suite of the Model Context Protocol.
+full_package_stage process mcp 60 tests/mcp/run.sh
 full_package_stage process browser 300 tools/python-tests.sh browser
 full_package_stage process fuzz-json 60 Rscript tests/fuzz/json.R
