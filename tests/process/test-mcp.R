@@ -39,11 +39,12 @@ for (mode in c("auto", "legacy")) local({
   mode <- mode
   app <- file.path(tools_example, "app.R")
   test(paste("the package mcp uses the tools of the example, mode", mode), function() {
-    server <- serve(app, workers = 2)
+    server <- serve(app, workers = 2, env = with_usual_packages)
     use_example(mode, paste0(server$url, "/mcp"))
   }, ways = 1L)
   test(paste("the package mcp uses the tools of the example by TLS, mode", mode), function() {
-    server <- serve(app, workers = 2, tls_cert = pem("server.pem"), tls_key = pem("server.key"))
+    server <- serve(app, workers = 2, tls_cert = pem("server.pem"), tls_key = pem("server.key"),
+      env = with_usual_packages)
     use_example(mode, sprintf("https://localhost:%d/mcp", server$port), env = c(SSL_CERT_FILE = pem("ca.pem")))
   }, ways = 1L)
   test(paste("the package mcp starts the example by itself, mode", mode), function() {
@@ -240,12 +241,12 @@ test_every_worker("resources, prompts and completion, in pages", function(start)
     "bytes <- dr_mcp_resource('bytes://x.y', as.raw(0:3), 'bytes', mime_type = 'application/x-bytes')",
     "car <- dr_mcp_resource('cars://{name}/facts', function(name) {",
     "  if (name == 'broken') stop('secret-8')",
-    "  if (!name %in% rownames(mtcars)) dr_abort(404, 'no such car')",
-    "  as.list(mtcars[name, 1:2])",
-    "}, 'car', 'A car', complete = list(name = function(typed) grep(typed, rownames(mtcars), value = TRUE)))",
+    "  if (!name %in% rownames(datasets::mtcars)) dr_abort(404, 'no such car')",
+    "  as.list(datasets::mtcars[name, 1:2])",
+    "}, 'car', 'A car', complete = list(name = function(typed) grep(typed, rownames(datasets::mtcars), value = TRUE)))",
     "ask <- dr_mcp_prompt(function(column, times) {",
     "  list(paste(column, times), dr_mcp_content('so be it', 'x://y' = list(a = 1), role = 'assistant'))",
-    "}, 'ask', 'Asks', list(column = dr_factor(names(mtcars)), times = dr_chr(required = FALSE, default = 'once')))",
+    "}, 'ask', 'Asks', list(column = dr_factor(names(datasets::mtcars)), times = dr_chr(required = FALSE, default = 'once')))",
     "fails <- dr_mcp_prompt(function() stop('secret-9'), 'fails', 'Fails')",
     "several <- dr_tool(function() dr_mcp_content('a', dr_png(plot(1)), 'x://z' = as.raw(1)), 'several', 'Several')",
     "dr_mcp(app, tools = list(several), resources = c(many, list(bytes, car)), prompts = list(ask, fails))", "app"
