@@ -8,7 +8,11 @@ command_mcp <- function(arguments) {
   # what is offered is known when all routes are; what else is odd about them is not asked for
   suppressWarnings(compile_app(app, NULL))
   if ("--json" %in% split_arguments(arguments)$own) {
-    cat("{\"tools\":[", paste(vapply(offer$tools, `[[`, "", "listed"), collapse = ","), "]}\n", sep = "")
+    lists <- list(
+      tools = offer$tools, resources = offer$resources, resourceTemplates = offer$templates, prompts = offer$prompts
+    )
+    texts <- vapply(lists, function(items) paste(vapply(items, `[[`, "", "listed"), collapse = ","), "")
+    cat("{", paste0("\"", names(lists), "\":[", texts, "]", collapse = ","), "}\n", sep = "")
     return(0L)
   }
   rows <- c(
