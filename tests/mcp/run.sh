@@ -21,7 +21,8 @@ if ! cmp -s tests/mcp/package-lock.json "$cache/package-lock.json"; then
   cp tests/mcp/package.json "$cache"
   # the lock file is copied last: it says that all is there
   cp tests/mcp/package-lock.json "$cache/npm-shrinkwrap.json"
-  if ! (cd "$cache" && timeout 300 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries 1) > "$cache/log" 2>&1; then
+  fetch=(npm ci --ignore-scripts --no-audit --no-fund --fetch-retries 1)
+  if ! (cd "$cache" && timeout 300 "${fetch[@]}") > "$cache/log" 2>&1; then
     without "the suite could not be fetched: see $cache/log"
   fi
   cp tests/mcp/package-lock.json "$cache/package-lock.json"
