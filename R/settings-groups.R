@@ -26,6 +26,8 @@
 #'   with this many is given no requests until one of them has been settled; requests wait, or go to other workers. At
 #'   most 2000.
 #' @param max_streams Most HTTP/2 streams of a connection at a time.
+#' @param max_state,max_state_entries,max_state_value How much memory the values of [dr_state()] may take, in bytes, how
+#'   many there may be, and how long each may be, in bytes. What does not fit is an error where it is set.
 #' @returns A list of class `dr_limits`, with sizes in bytes.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_timeouts()], [dr_pool()]
@@ -35,7 +37,8 @@
 dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request_line = 65534L,
                       max_header_field = 65536L, max_header_size = 81920L, max_headers = 100L, max_parts = 100L,
                       max_fields = 1000L, max_json_depth = 64L, max_collisions = 2L, max_connections = 10000L,
-                      max_connections_per_address = 0L, max_async = 1000L, max_streams = 100L) {
+                      max_connections_per_address = 0L, max_async = 1000L, max_streams = 100L,
+                      max_state = 16777216, max_state_entries = 10000L, max_state_value = 65536L) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   structure(make_group("limits", environment(), call), given = if (!missing(max_body)) "max_body")

@@ -196,6 +196,27 @@ const drv_node *drv_websocket_answer(drv_link *);
 /* tasks.rs: the task's number; 0: there is no server; -1: the call is too long; -2: its request has been answered */
 double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);
 
+/* shared_state.rs: values that all workers see */
+typedef struct {
+  int32_t kind;   /* drv_state_kind */
+  double number;  /* a double or an integer */
+  drv_str bytes;  /* valid until the next call */
+  double version; /* of what was read */
+} drv_state_value;
+typedef enum { DRV_STATE_DOUBLE = 0, DRV_STATE_INTEGER = 1, DRV_STATE_BYTES = 2 } drv_state_kind;
+/* Of what they return, -1 is an error, whose status is 1 for a key or a value, 2 for too much, 3 for the system. */
+/* 1: it is there, 0: it is not */
+int32_t drv_state_get(drv_str name, drv_str key, drv_state_value *out, drv_error *);
+/* lifetime in s, infinite for no end, negative for that of the value before; version: only if it is this one, 0 for no
+ * value, negative for any. 1: it is set, 0: the version is another */
+int32_t drv_state_set(drv_str name, drv_str key, const drv_state_value *, double lifetime, double version, drv_error *);
+/* 1: sum is set */
+int32_t drv_state_add(drv_str name, drv_str key, double by, double lifetime, double *sum, drv_error *);
+/* 1: it was there, 0: it was not */
+int32_t drv_state_delete(drv_str name, drv_str key, drv_error *);
+/* NULL: an error */
+const drv_node *drv_state_keys(drv_str name, drv_error *);
+
 /* websocket_client.rs: WebSockets to other servers */
 typedef struct {
   drv_str url;
@@ -242,7 +263,7 @@ int32_t drv_process_is_interrupted(const drv_process *);
 
 /* zygote.rs. Of drv_zygote_channel: the server's end, then the zygote's. */
 int32_t drv_zygote_channel(int32_t *fds);
-drv_zygote *drv_zygote_new(int32_t fd, drv_str settings, drv_error *error);
+drv_zygote *drv_zygote_new(int32_t fd, drv_str settings, int32_t is_fresh, drv_error *error);
 void drv_zygote_free(drv_zygote *);
 int32_t drv_zygote_fd(const drv_zygote *);
 int32_t drv_zygote_loaded(drv_zygote *, const char *app, size_t len, drv_error *error);

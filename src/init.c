@@ -25,6 +25,7 @@
 #include "service.h"
 #include "serving.h"
 #include "session.h"
+#include "shared_state.h"
 #include "signals.h"
 #include "stream_response.h"
 #include "streams.h"
@@ -141,6 +142,11 @@ static const R_CallMethodDef calls[] = {
     CALL("units_read", drv_units, 2),
     CALL("password_verify", drv_call_password_verify, 2),
     CALL("schema_problem", drv_call_schema_problem, 2),
+    CALL("shared_state_add", drv_call_state_add, 4),
+    CALL("shared_state_delete", drv_call_state_delete, 2),
+    CALL("shared_state_get", drv_call_state_get, 3),
+    CALL("shared_state_keys", drv_call_state_keys, 1),
+    CALL("shared_state_set", drv_call_state_set, 5),
     CALL("secret_hash", drv_call_secret_hash, 2),
     CALL("tls_make", drv_tls_make, 1),
     CALL("uploads_make", drv_uploads_make, 1),

@@ -198,6 +198,12 @@ SEXP drv_zygote_arguments(SEXP arguments) {
   return R_NilValue;
 }
 
+static SEXP enter(int fd, SEXP settings, int is_fresh) {
+  drv_error error;
+  z.zygote = drv_zygote_new(fd, drv_text(settings), is_fresh, &error);
+  return z.zygote ? R_NilValue : Rf_ScalarString(drv_mkchar(error.message));
+}
+
 /* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the
  * settings. */
 SEXP drv_zygote_adopt(SEXP settings) {
@@ -216,15 +222,11 @@ SEXP drv_zygote_adopt(SEXP settings) {
   /* until there is a loop that sees the channel's end */
   drv_process_hold(fd);
   drv_here.at_end = report_end;
-  return drv_zygote_enter(Rf_ScalarInteger(fd), settings);
+  return enter(fd, settings, 1);
 }
 
 /* .Call: the end of the channel is `fd`. NULL, or a string: what is wrong with the settings. */
-SEXP drv_zygote_enter(SEXP fd, SEXP settings) {
-  drv_error error;
-  z.zygote = drv_zygote_new(Rf_asInteger(fd), drv_text(settings), &error);
-  return z.zygote ? R_NilValue : Rf_ScalarString(drv_mkchar(error.message));
-}
+SEXP drv_zygote_enter(SEXP fd, SEXP settings) { return enter(Rf_asInteger(fd), settings, 0); }
 
 /* .Call: the app cannot be loaded. */
 SEXP drv_zygote_fail(SEXP why) {

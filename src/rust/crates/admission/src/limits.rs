@@ -61,6 +61,12 @@ pub struct Limits {
     pub max_async: usize,
     /// HTTP/2 streams of a connection at a time
     pub max_streams: u32,
+    /// bytes of all values of `dr_state()`, which are in memory
+    pub max_state: u64,
+    /// of these, entries: each counts to its key in the time that it takes to look for expired ones
+    pub max_state_entries: u64,
+    /// bytes of one of them: no other worker goes on while it is copied
+    pub max_state_value: u64,
 }
 
 /// Seconds of a setting, as the milliseconds that clocks count in.
@@ -108,6 +114,9 @@ impl Default for Limits {
             max_queue: 1024,
             max_async: 1000,
             max_streams: 100,
+            max_state: 16 << 20,
+            max_state_entries: 10_000,
+            max_state_value: 64 << 10,
         }
     }
 }

@@ -6,8 +6,8 @@
 //! `link` is a worker's half; `natives` hands C handlers of other packages over; `request` the fields of a request,
 //! `reply` makes messages of R values, `strings` counts what goes into R's string cache, `console` has the log of a
 //! session at a console, `units` reads sizes and times, `packed_files` packs files, `events` writes Server-Sent Events,
-//! `json` reads and writes JSON, `yaml` YAML, `mcp` messages of language models' clients, `node` describes values that
-//! C is to make, `r` reads R's objects.
+//! `json` reads and writes JSON, `yaml` YAML, `mcp` messages of language models' clients, `shared_state` has the values
+//! that all workers see, `node` describes values that C is to make, `r` reads R's objects.
 
 mod console;
 mod events;
@@ -29,6 +29,7 @@ mod schema;
 mod secrets;
 mod service;
 mod session;
+mod shared_state;
 mod shield;
 mod streams;
 mod strings;

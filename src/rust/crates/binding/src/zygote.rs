@@ -73,7 +73,8 @@ impl Zygote {
                 self.last = last;
                 Todo::Quit
             }
-            Err(_) => Todo::End,
+            // the first order only
+            Ok(ZygoteOrder::State) | Err(_) => Todo::End,
         }
     }
 
@@ -89,15 +90,30 @@ impl Zygote {
     }
 }
 
+/// Waits for the memory of `dr_state()`, which the server sends as soon as it has started this process.
+fn take_state(channel: &Channel) -> io::Result<()> {
+    let mut message = Vec::new();
+    loop {
+        match channel.receive(&mut message)? {
+            Received::Message(_, fds) if ZygoteOrder::decode(&message) == Ok(ZygoteOrder::State) => {
+                let fd = fds.into_iter().next().ok_or_else(|| io::Error::other("the server sent none"))?;
+                return shared_state::adopt(fd);
+            }
+            Received::Nothing => std::thread::sleep(Duration::from_millis(1)),
+            Received::Message(..) | Received::End => return Err(io::Error::other("the server sent none")),
+        }
+    }
+}
+
 /// Both ends of a control channel for a zygote that the session forks: the server's, then the zygote's. 0 when the
-/// system has none.
+/// system has none. The memory of `dr_state()` is there, too, from now on: forks share it.
 ///
 /// # Safety
 /// `fds` has room for two.
 #[no_mangle]
 pub unsafe extern "C" fn drv_zygote_channel(fds: *mut i32) -> i32 {
     shield(0, || {
-        let Ok((server, zygote)) = Channel::pair() else { return 0 };
+        let (Ok((server, zygote)), Ok(_)) = (Channel::pair(), shared_state::table()) else { return 0 };
         for (i, end) in [server, zygote].into_iter().enumerate() {
             // SAFETY: the caller's.
             unsafe { fds.add(i).write(OwnedFd::from(end).into_raw_fd()) };
@@ -106,21 +122,28 @@ pub unsafe extern "C" fn drv_zygote_channel(fds: *mut i32) -> i32 {
     })
 }
 
-/// The zygote's end, of its descriptor, which it takes. `settings` is the JSON of the server's settings. Null, and an
-/// error, when it cannot be read.
+/// The zygote's end, of its descriptor, which it takes. `settings` is the JSON of the server's settings; `is_fresh` is
+/// not 0 when the process was not forked from one that has the memory of `dr_state()`. Null, and an error, when one of
+/// them cannot be had.
 ///
 /// # Safety
 /// `fd` is open and has no other owner; C lends the text for the call; `error` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Error) -> *mut Zygote {
+pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, is_fresh: i32, error: *mut Error) -> *mut Zygote {
     // SAFETY: the caller's.
     let (fd, settings) = unsafe { (OwnedFd::from_raw_fd(fd), settings.as_bytes()) };
-    match shield(Err("the engine failed".to_owned()), || sonic_rs::from_slice(settings).map_err(|e| e.to_string())) {
+    let channel = Channel::from(fd);
+    let known = shield(Err("the engine failed".to_owned()), || {
+        if is_fresh != 0 {
+            take_state(&channel).map_err(|e| format!("state: {e}"))?;
+        }
+        sonic_rs::from_slice(settings).map_err(|e| format!("settings: {e}"))
+    });
+    match known {
         Ok(settings) => {
             let settings: WorkerSettings = settings;
             // the server has told what is wrong with them
             let _ = exchange::Sampler::install(&settings.otel);
-            let channel = Channel::from(fd);
             Box::into_raw(Box::new(Zygote {
                 channel,
                 settings,
@@ -132,7 +155,7 @@ pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Erro
         }
         Err(e) => {
             // SAFETY: the caller's.
-            unsafe { Error::put(error, 0, format!("settings: {e}")) };
+            unsafe { Error::put(error, 0, e) };
             ptr::null_mut()
         }
     }

@@ -46,6 +46,10 @@ pub(crate) fn server(status: &Status) -> String {
     if snapshot.refused > 0 {
         let _ = writeln!(text, "{} refused at once", count(snapshot.refused, "connection"));
     }
+    if snapshot.state_entries > 0 {
+        let _ =
+            writeln!(text, "{} of dr_state(), {}", count(snapshot.state_entries, "value"), bytes(snapshot.state_bytes));
+    }
     text + &workers(&snapshot.workers)
 }
 

@@ -76,7 +76,10 @@ impl Gauge {
     }
 
     fn snapshot_of(&self, workers: Vec<WorkerStatus>, running: Vec<Running>) -> Snapshot {
+        let (state_entries, state_bytes) = shared_state::counts();
         let mut snapshot = Snapshot {
+            state_entries,
+            state_bytes,
             connections: self.connections(),
             refused: self.refused(),
             waiting: self.waiting(),

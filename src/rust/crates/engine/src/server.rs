@@ -160,6 +160,11 @@ impl Server {
     /// See [`StartError`]; nothing is left running.
     pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
         let listeners = listeners(&mut settings)?;
+        shared_state::table()?.set_limits(shared_state::Limits {
+            entries: settings.limits.max_state_entries,
+            bytes: settings.limits.max_state,
+            value: settings.limits.max_state_value,
+        });
         let screen = Screen { console: settings.console.clone(), colours: settings.colours };
         let manner = Manner { format: settings.log_format, least: settings.log_level };
         let log = Log::open_so(&settings.log, screen.clone(), manner)

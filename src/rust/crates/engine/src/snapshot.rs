@@ -18,6 +18,12 @@ pub struct Snapshot {
     /// most that may
     #[serde(default)]
     pub max_queue: usize,
+    /// entries of `dr_state()`
+    #[serde(default)]
+    pub state_entries: u64,
+    /// bytes that they take
+    #[serde(default)]
+    pub state_bytes: u64,
     /// the oldest first
     pub workers: Vec<WorkerStatus>,
     /// what was counted, if anything is

@@ -1,7 +1,7 @@
 //! A piece of memory that processes share, of fixed size (`os`). Another process gets it as a descriptor and maps it by
 //! [`Segment::attach`].
 
-use crate::os::{is_sealed, sealed_memory};
+use crate::os::{back, is_sealed, sealed_addresses, sealed_memory};
 use crate::sync::AtomicU64;
 use rustix::fs::fstat;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
@@ -31,6 +31,22 @@ impl Segment {
         Self::map(sealed_memory(len)?, len)
     }
 
+    /// A new segment with room for `len` bytes, all zero, of which none has memory yet: see [`Segment::back`].
+    ///
+    /// # Errors
+    /// When the system has no addresses for it.
+    pub fn of_addresses(len: usize) -> io::Result<Self> {
+        Self::map(sealed_addresses(len)?, len)
+    }
+
+    /// Has the system give memory for `len` bytes from `offset` on, so that to use them does not fail later.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn back(&self, offset: usize, len: usize) -> io::Result<()> {
+        back(&self.fd, offset, len)
+    }
+
     /// Maps the segment behind a descriptor that another process gave.
     ///
     /// # Errors
@@ -52,7 +68,8 @@ impl Segment {
     }
 
     /// Its size in bytes.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // none is
+    pub fn len(&self) -> usize {
         self.len
     }
 
@@ -64,7 +81,7 @@ impl Segment {
     }
 
     /// The word at `offset`, a multiple of 8. What is reached this way must not be reached as bytes, too.
-    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+    pub fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8), "no word begins there");
         // SAFETY: aligned, as the mapping is and `offset` was just checked to be; inside, as `at` checks.
         unsafe { &*self.at(offset, 8).cast::<AtomicU64>() }

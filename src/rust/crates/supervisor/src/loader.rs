@@ -43,6 +43,14 @@ impl Loader {
         self.send(order, &fds)
     }
 
+    /// Lends it the memory of `dr_state()`, before it loads the app.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn lend_state(&self) -> io::Result<()> {
+        self.send(ZygoteOrder::State, &[shared_state::table()?.as_fd()])
+    }
+
     /// Has it end; `last` when the server ends with it.
     pub fn quit(&self, last: bool) {
         // one that cannot be told is killed when its time is over

@@ -69,8 +69,9 @@ impl Launch {
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("cannot start {}: {e}", self.program.to_string_lossy())))?;
         // it has not been waited for, so its id is still its own
-        match Process::open(child.id() as i32) {
-            Ok(process) => Ok((Loader::new(ours, scratch), process)),
+        let loader = Loader::new(ours, scratch);
+        match loader.lend_state().and_then(|()| Process::open(child.id() as i32)) {
+            Ok(process) => Ok((loader, process)),
             Err(e) => {
                 // errors mean that it has ended
                 let _ = child.kill();

@@ -28,6 +28,8 @@ pub enum ZygoteOrder {
         /// see above
         timers: bool,
     },
+    /// the first to a process that the server has started: the memory of `dr_state()`, one descriptor
+    State,
     /// end
     Quit {
         /// whether the server ends with it: it runs the app's stop hooks
@@ -154,6 +156,7 @@ impl ZygoteOrder {
             ZygoteOrder::Fork { worker, generation, timers } => [1, worker, generation, timers.into()],
             ZygoteOrder::Become { worker, generation, timers } => [2, worker, generation, timers.into()],
             ZygoteOrder::Quit { last } => [3, last.into(), 0, 0],
+            ZygoteOrder::State => [4, 0, 0, 0],
         };
         put_words(&words, out);
     }
@@ -169,6 +172,7 @@ impl ZygoteOrder {
             1 => Ok(ZygoteOrder::Fork { worker, generation, timers }),
             2 => Ok(ZygoteOrder::Become { worker, generation, timers }),
             3 => Ok(ZygoteOrder::Quit { last: worker != 0 }),
+            4 => Ok(ZygoteOrder::State),
             _ => Err(WireError("unknown order to a zygote")),
         }
     }
@@ -330,6 +334,7 @@ mod tests {
             ZygoteOrder::Become { worker, generation, timers: true },
             ZygoteOrder::Quit { last: false },
             ZygoteOrder::Quit { last: true },
+            ZygoteOrder::State,
         ] {
             assert_eq!(ZygoteOrder::decode(&encoded(|o| order.encode(o))), Ok(order));
         }

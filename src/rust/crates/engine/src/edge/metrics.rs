@@ -31,6 +31,7 @@ impl MetricsPage {
             connections: server.open(),
             waiting: self.pool.waiting(),
             max_queue: self.max_queue,
+            state: shared_state::counts(),
             version: env!("CARGO_PKG_VERSION"),
         };
         let mut response = unstored(StatusCode::OK, how.content_type(), self.metrics.expose(gauges, how));

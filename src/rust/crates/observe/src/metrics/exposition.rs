@@ -52,6 +52,8 @@ pub struct Gauges {
     pub waiting: usize,
     /// most that may
     pub max_queue: usize,
+    /// entries of `dr_state()`, and bytes that they take
+    pub state: (u64, u64),
     /// version of the program
     pub version: &'static str,
 }
@@ -165,7 +167,10 @@ impl Scrape {
         page.counters("spans", "Requests that were to be told to a collector of traces.", None, spans)?;
         page.gauge("queue_requests", "Requests that wait for a worker.", None, gauges.waiting as u64)?;
         let most = gauges.max_queue as u64;
-        page.gauge("queue_max_requests", "Most requests that may wait: the setting max_queue.", None, most)
+        page.gauge("queue_max_requests", "Most requests that may wait: the setting max_queue.", None, most)?;
+        let (entries, bytes) = gauges.state;
+        page.gauge("state_entries", "Values that dr_state() has for all workers.", None, entries)?;
+        page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)
     }
 
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {

@@ -7,5 +7,5 @@ mod memory;
 mod sockets;
 
 pub use alarm::Alarm;
-pub use memory::{is_sealed, sealed_memory};
+pub use memory::{back, is_sealed, sealed_addresses, sealed_memory};
 pub use sockets::socket_pair;

@@ -72,6 +72,7 @@ impl Zygote {
                     ZygoteOrder::Fork { worker, .. } => self.fork(worker, &fds),
                     ZygoteOrder::Become { .. } => work(&self.folder, fds),
                     ZygoteOrder::Quit { .. } => exit(0),
+                    ZygoteOrder::State => {}
                 },
                 Some(None) => exit(0),
                 None => sleep(MOMENT),
