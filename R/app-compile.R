@@ -19,9 +19,9 @@ app_routes <- function(app, prefix = "", outer = list()) {
   own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),
-      handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
+      handler = route_handler(app, route, around), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body,
-      early_hints = route$early_hints, usual = route$usual, middleware = around$middleware,
+      early_hints = route$early_hints, batch = route$batch, usual = route$usual, middleware = around$middleware,
       has_sessions = around$has_sessions,
       on_error = error_answers(route$on_error, around$on_error),
       declared = route[c("params", "body")], about = route$about, offer = route$offer
@@ -29,6 +29,19 @@ app_routes <- function(app, prefix = "", outer = list()) {
   })
   mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
   c(own, unlist(mounted, recursive = FALSE))
+}
+
+# The handler of a route, without what middleware puts around it.
+route_handler <- function(app, route, around) {
+  if (is.null(route$batch)) return(checked_handler(reading_lists(app, typed_handler(route)), route))
+  if (length(around$middleware) || around$has_sessions) {
+    problem <- sprintf(
+      "route %s %s has a `batch`, and dr_use() or dr_session() around it, which are called with one request at a time",
+      route$method, route$path
+    )
+    stop_drover("argument", problem, call = NULL, argument = "batch")
+  }
+  batched_handler(route)
 }
 
 # What answers the errors of a route: its own function, and then that of the app for what dr_abort() signals.
@@ -112,11 +125,14 @@ not_found_handler <- function(handler) {
   }
 }
 
+# Of a route, beside its method, its path and its handler.
+engine_fields <- c("timeout", "on_client_gone", "max_body", "early_hints", "batch", "usual", "rest", "types")
+
 # What the engine has to know of a route. A field that is NULL is none.
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "max_body", "early_hints", "usual", "rest", "types")])
+    Filter(Negate(is.null), route[intersect(names(route), engine_fields)])
   )
 }
 

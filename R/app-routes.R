@@ -47,7 +47,11 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
   check_registrar(app, call = call, fun = fun)
   parsed <- parse_path(path, call)
   types <- route_types(more, parsed$names, call)
-  check_typed_handler(handler, types, parsed$names, call)
+  if (is.null(more$batch)) {
+    check_typed_handler(handler, types, parsed$names, call)
+  } else {
+    check_batch(handler, more, call)
+  }
   check_client_gone(more$on_client_gone, call)
   max_body <- as_bytes(more$max_body)
   if (!is.null(max_body)) check_size(max_body, "max_body", 0, call = call)
@@ -56,7 +60,7 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
     timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body,
-    early_hints = route_hints(more$early_hints), types
+    early_hints = route_hints(more$early_hints), batch = if (!is.null(more$batch)) list(unclass(more$batch)), types
   ), call)
 }
 
@@ -133,6 +137,7 @@ route_hints <- function(links) if (!is.null(links)) list(as.list(links))
 #' @param early_hints Links that browsers fetch while the handler runs: a character vector of values of the field `Link`
 #'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together. See
 #'   [dr_early_hints()].
+#' @param batch How many requests the handler takes at a time, see [dr_batch()], or `NULL` for one.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -157,7 +162,7 @@ registrar_of <- function(method) {
   force(method)
   function(app, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL, response = NULL,
            summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
-           max_body = NULL, early_hints = NULL) {
+           max_body = NULL, early_hints = NULL, batch = NULL) {
     add_route(app, method, path, handler, route_arguments(environment()), sys.call(), sys.function())
   }
 }
@@ -203,7 +208,7 @@ dr_any <- registrar_of("ANY")
 #' @export
 dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL,
                      response = NULL, summary = NULL, description = NULL, tags = NULL, examples = NULL,
-                     deprecated = FALSE, operation_id = NULL, max_body = NULL, early_hints = NULL) {
+                     deprecated = FALSE, operation_id = NULL, max_body = NULL, early_hints = NULL, batch = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())

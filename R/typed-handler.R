@@ -134,11 +134,7 @@ body_getter <- function(body) {
   function(req, query) {
     if (r$kind == "any") return(req$json %||% default)
     bytes <- req$raw
-    if (!length(bytes)) return(default)
-    limits <- engine$json_limits
-    parsed <- .Call(C_json_parse, bytes, FALSE, limits$max_json_depth, limits$max_collisions)
-    if (is.character(parsed)) stop_field(400L, parsed)
-    read(parsed[[1L]])
+    if (length(bytes)) read(body_as_lists(bytes)) else default
   }
 }
 
@@ -149,4 +145,12 @@ form_values <- function(form, texts, defaults) {
     if (!is.null(given)) values[[name]] <- texts[[name]](given) else values[name] <- defaults[name]
   }
   values[names(texts) %in% c(names(form), names(defaults))]
+}
+
+# A body as dr_from_json(simplify = FALSE) has it.
+body_as_lists <- function(bytes) {
+  limits <- engine$json_limits
+  parsed <- .Call(C_json_parse, bytes, FALSE, limits$max_json_depth, limits$max_collisions)
+  if (is.character(parsed)) stop_field(400L, parsed)
+  parsed[[1L]]
 }

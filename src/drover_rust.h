@@ -116,6 +116,8 @@ void drv_link_free(drv_link *);
 /* set in `traits`: its route has params; something that has happened on an open WebSocket */
 enum { DRV_HAS_PARAMS = 1, DRV_IS_EVENT = 2 };
 uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *traits);
+/* 1 when the next request is of the route of `first`, which runs; then `cell` has it */
+int32_t drv_link_next_of(drv_link *, const drv_cell *first, drv_cell *);
 uint64_t drv_link_finished(drv_link *); /* ns */
 void drv_link_notify(drv_link *);
 int32_t drv_link_doze(drv_link *);

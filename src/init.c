@@ -157,6 +157,8 @@ static const R_CallMethodDef calls[] = {
     CALL("seed_want", drv_seed_want, 1),
     CALL("serving_app", drv_serving_app, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
+    CALL("worker_params", drv_worker_params, 1),
+    CALL("worker_take_along", drv_worker_take_along, 1),
     CALL("worker_log", drv_worker_log, 3),
     CALL("worker_run", drv_worker_run, 1),
     CALL("worker_settle", drv_worker_settle, 2),

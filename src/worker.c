@@ -310,6 +310,42 @@ SEXP drv_worker_answer(SEXP value) {
   return R_NilValue;
 }
 
+/* Requests of the route whose handler runs, which waited with its own: up to `most` `req` objects, in a list. Each is
+ * to be settled. */
+SEXP drv_worker_take_along(SEXP most) {
+  R_xlen_t n = 0, room = (R_xlen_t)Rf_asReal(most);
+  SEXP taken = R_NilValue, last = R_NilValue;
+  PROTECT_INDEX at;
+  PROTECT_WITH_INDEX(taken, &at);
+  SEXP first = drv_here.link && drv_here.in_handler ? drv_serving_cell() : NULL;
+  while (first && n < room) {
+    SEXP req = PROTECT(drv_request_new());
+    drv_cell *cell = drv_request_cell(drv_request_pointer(req));
+    SEXP next = PROTECT(Rf_list1(req));
+    if (drv_link_next_of(drv_here.link, drv_request_cell(first), cell)) {
+      drv_here.awaiting++;
+      if (last == R_NilValue) REPROTECT(taken = next, at);
+      else SETCDR(last, next);
+      last = next;
+      n++;
+    } else {
+      first = NULL;
+    }
+    UNPROTECT(2);
+  }
+  if (n) drv_link_notify(drv_here.link);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, n));
+  for (R_xlen_t i = 0; i < n; i++, taken = CDR(taken)) SET_VECTOR_ELT(out, i, CAR(taken));
+  UNPROTECT(2);
+  return out;
+}
+
+/* Gives a request that was taken along its params; when they cannot be had, signals why. */
+SEXP drv_worker_params(SEXP req) {
+  drv_request_set_params(req, drv_request_pointer(req), 1);
+  return R_NilValue;
+}
+
 /* What answer_by_name() calls. */
 SEXP drv_worker_answer_in_frame(SEXP cell, SEXP value) { return Rf_ScalarInteger(answer(cell, value)); }
 

@@ -10,6 +10,8 @@ SEXP drv_worker_answer(SEXP value);
 SEXP drv_worker_answer_in_frame(SEXP cell, SEXP value);
 SEXP drv_worker_settle(SEXP cell, SEXP value);
 SEXP drv_worker_leaves_callbacks(SEXP left);
+SEXP drv_worker_params(SEXP req);
+SEXP drv_worker_take_along(SEXP most);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 
 /* A line that R has printed, for the log: of the request whose handler runs, if one does. */

@@ -32,11 +32,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn unpack<'i>(
-    pieces: impl IntoIterator<Item = &'i [u8]>,
-    coding: Coding,
-    room: usize,
-) -> Result<Vec<u8>, Undecodable> {
+fn unpack<'i>(pieces: impl IntoIterator<Item = &'i [u8]>, coding: Coding, room: usize) -> Result<Vec<u8>, Undecodable> {
     let mut decoder = Decoder::new(coding, RATIO).expect("there is a decoder");
     let (mut out, mut room, mut came) = (Vec::new(), vec![0; room], 0);
     for piece in pieces {

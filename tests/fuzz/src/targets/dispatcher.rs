@@ -6,7 +6,7 @@
 use crate::input::Input;
 use admission::Limits;
 use dispatch::fuzzing::{Left, Thread};
-use dispatch::{Origin, Outcome, Owner, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
+use dispatch::{Batch, Origin, Outcome, Owner, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
 use exchange::{set_now, PipeReader};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
@@ -219,6 +219,7 @@ impl World {
             counts: true,
             peer: None,
             is_kept: kind & 32 != 0,
+            batch: (kind & 3 == 1).then_some(Batch { most: 8, bytes: 1 << 20 }),
             owner: match kind >> 6 {
                 1 => Some(Owner::Process(1)),
                 2 => Some(Owner::Session(self.generation)),

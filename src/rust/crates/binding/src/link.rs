@@ -148,6 +148,22 @@ pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, traits:
     })
 }
 
+/// Takes a further request into `cell`, if the next one is of the same route as that of `first`, which has begun. 1
+/// when there is one.
+///
+/// # Safety
+/// `link`, `first` and `cell` are live, and the cells are two.
+#[no_mangle]
+pub unsafe extern "C" fn drv_link_next_of(link: *mut Link, first: *const Cell, cell: *mut Cell) -> i32 {
+    // SAFETY: the caller's; C uses all of them from one thread only.
+    let (link, first, cell) = unsafe { (&mut *link, &*first, &mut *cell) };
+    shield(0, || {
+        let Some(route) = first.route() else { return 0 };
+        let Some(job) = link.worker.next_of(route, cell.message_mut()) else { return 0 };
+        i32::from(cell.open(job).is_some())
+    })
+}
+
 /// The handler of the request taken last has returned. How long it took, in nanoseconds.
 ///
 /// # Safety

@@ -131,6 +131,11 @@ impl Cell {
         Some((head.route, of_socket && self.event().is_some_and(|event| !matches!(event.what, What::Connect(_)))))
     }
 
+    /// The number of its route.
+    pub(crate) fn route(&self) -> Option<u32> {
+        Some(self.request()?.head.route)
+    }
+
     /// The request that waits for the reply, if it was not sent.
     pub(crate) fn job(&self) -> Option<Job> {
         self.job

@@ -18,4 +18,6 @@ pub(crate) struct Assigned {
     pub deadline: u64,
     /// whether no other worker may have it
     pub is_bound: bool,
+    /// whether its handler begins along with that of the one before it
+    pub is_along: bool,
 }

@@ -211,6 +211,7 @@ impl Dispatcher {
     }
 }
 
+mod batches;
 mod bound;
 mod leaving;
 mod places;

@@ -33,6 +33,19 @@ impl Client {
     fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// All, each with its turn among those of this client, from 0.
+    fn all(&self, client: u64) -> Vec<(usize, Origin, Key)> {
+        let connections = self.connections.all_in_order();
+        let mut all: Vec<_> = connections
+            .flat_map(|(connection, own)| {
+                own.iter().enumerate().map(move |(turn, key)| (turn, Origin { client, connection }, *key))
+            })
+            .collect();
+        all.sort_by_key(|&(turn, ..)| turn);
+        all.iter_mut().enumerate().for_each(|(turn, one)| one.0 = turn);
+        all
+    }
 }
 
 impl Waiting {
@@ -75,6 +88,17 @@ impl Waiting {
     pub(crate) fn oldest(&self) -> impl Iterator<Item = Key> + '_ {
         let connections = self.clients.all().flat_map(|(_, client)| client.connections.all());
         self.back.front().into_iter().chain(connections.filter_map(|(_, own)| own.front())).copied()
+    }
+
+    /// All, in turns, and where each comes from.
+    pub(crate) fn all(&self) -> Vec<(Origin, Key)> {
+        let nobody = Origin { client: 0, connection: 0 };
+        let mut all: Vec<_> = self.back.iter().map(|key| (nobody, *key)).collect();
+        let mut own: Vec<_> = self.clients.all_in_order().flat_map(|(client, of)| of.all(client)).collect();
+        // the first of each, then the second of each
+        own.sort_by_key(|&(turn, ..)| turn);
+        all.extend(own.into_iter().map(|(_, from, key)| (from, key)));
+        all
     }
 
     /// It is not wanted any more.
@@ -148,6 +172,10 @@ impl<T: Default> Turns<T> {
         self.of.get(self.order.front()?)
     }
 
+    fn all_in_order(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.order.iter().filter_map(|name| Some((*name, self.of.get(name)?)))
+    }
+
     fn all(&self) -> impl Iterator<Item = (u64, &T)> {
         self.of.iter().map(|(&name, own)| (name, own))
     }
@@ -199,7 +227,9 @@ mod tests {
         assert_eq!((waiting.len(), waiting.front()), (7, Some(keys[0])));
         assert_eq!(waiting.pop(), Some(keys[0]));
         waiting.give_back(keys[0]);
-        assert_eq!(waiting.take_all(), [0, 3, 5, 1, 6, 2, 4].map(|at: usize| keys[at]));
+        let all: Vec<_> = waiting.all().into_iter().map(|(_, key)| key).collect();
+        assert_eq!(all, [0, 3, 5, 1, 6, 2, 4].map(|at: usize| keys[at]));
+        assert_eq!(waiting.take_all(), all);
         assert!(waiting.is_empty() && waiting.front().is_none() && waiting.clients.of.is_empty());
     }
 
@@ -212,6 +242,8 @@ mod tests {
         }
         assert_eq!((waiting.len_of(1), waiting.len_of(2), waiting.len_of(4)), (4, 2, 0));
         assert_eq!((waiting.longest(), waiting.last_of(1), waiting.last_of(4)), (Some((1, 4)), Some(keys[3]), None));
+        let all: Vec<_> = waiting.all().into_iter().map(|(_, key)| key).collect();
+        assert_eq!(all, [0, 4, 6, 1, 5, 2, 3].map(|at: usize| keys[at]));
         assert_eq!(waiting.take_all(), [0, 4, 6, 1, 5, 2, 3].map(|at: usize| keys[at]));
         assert_eq!((waiting.longest(), waiting.len_of(1)), (None, 0));
     }

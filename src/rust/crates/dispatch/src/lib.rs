@@ -47,7 +47,7 @@ pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
 pub use queue::Queue;
 pub use running::Running;
 pub use runs::Runs;
-pub use submission::{Origin, Submission};
+pub use submission::{Batch, Origin, Submission};
 pub use ticket::Ticket;
 
 use admission::Limits;

@@ -53,6 +53,15 @@ impl Link {
         !self.free.is_empty() || self.uses.len() < self.end.slots.len()
     }
 
+    /// The worker sees nothing new, until all of it at once: [`Link::publish`].
+    pub(crate) fn hold(&mut self) {
+        self.end.requests.hold();
+    }
+
+    pub(crate) fn publish(&mut self) {
+        self.end.requests.publish();
+    }
+
     /// Sends a request under a name of its own. `None` when there is no slot left.
     pub(crate) fn submit(&mut self, message: &[u8]) -> Option<RequestId> {
         let id = self.slot()?;

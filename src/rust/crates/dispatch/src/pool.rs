@@ -167,6 +167,9 @@ pub(crate) struct Shared {
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
     pub(crate) waiting: AtomicUsize,
+    /// batches that workers were given, and requests in them
+    pub(crate) batches: AtomicU64,
+    pub(crate) batched: AtomicU64,
     /// the client with the most waiting requests when the queue was last full; [`NOBODY`] when none has waited since
     pub(crate) longest: AtomicU64,
     /// most that may be outstanding: `max_queue`, one for each worker and for each thread of C handlers, and the
@@ -191,10 +194,17 @@ impl Pool {
             ready: AtomicUsize::new(0),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            batches: AtomicU64::new(0),
+            batched: AtomicU64::new(0),
             longest: AtomicU64::new(NOBODY),
             most: AtomicUsize::new(max_queue + 1),
         };
         (Pool(Arc::new(shared)), inbox)
+    }
+
+    /// Batches that workers were given of what had waited, and requests in them.
+    pub fn batches(&self) -> (u64, u64) {
+        (self.0.batches.load(Ordering::Relaxed), self.0.batched.load(Ordering::Relaxed))
     }
 
     /// There is a generation of the app. No request goes to it before [`Pool::switch_to`].

@@ -44,8 +44,19 @@ pub struct Submission {
     pub peer: Option<SocketAddr>,
     /// whether what it opens stays with the worker that it goes to: one that has few of these goes before others
     pub is_kept: bool,
+    /// whether others of its route go with it that wait when it is handed to a worker
+    pub batch: Option<Batch>,
     /// the one worker that it may go to: without it, its outcome is [`Outcome::Stale`]
     pub owner: Option<Owner>,
+}
+
+/// How many requests of a route a worker takes at a time, where it takes several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// most of them
+    pub most: usize,
+    /// most bytes of their messages together; the first may have more
+    pub bytes: usize,
 }
 
 /// From an I/O thread to the dispatcher of another.

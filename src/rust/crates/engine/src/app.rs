@@ -10,7 +10,7 @@ use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use crate::websockets::{WebSocketRoute, WebSocketRoutes};
 use admission::ms_or_never;
-use dispatch::Runs;
+use dispatch::{Batch, Runs};
 use exchange::Handlers;
 use http::Method;
 use httpd::EarlyHints;
@@ -64,6 +64,8 @@ pub(crate) struct Target {
     pub has_hints: bool,
     /// static mounts go before it
     pub rest: bool,
+    /// how many of its requests a worker takes at a time, where it takes several
+    pub batch: Option<Batch>,
     /// what its requests are counted for
     pub counts_for: metrics::Route,
 }
@@ -126,6 +128,7 @@ impl App {
             on_client_gone: route.on_client_gone.or(settings.on_client_gone),
             has_hints: !route.early_hints.is_empty(),
             rest: route.rest,
+            batch: route.batch.map(|batch| Batch { most: batch.max_size as usize, bytes: batch.max_bytes as usize }),
             counts_for,
         };
         let limits = &settings.limits;

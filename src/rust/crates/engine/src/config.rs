@@ -390,6 +390,9 @@ pub struct RouteConfig {
     /// whether it is for what neither other routes nor static mounts take
     #[serde(default)]
     pub rest: bool,
+    /// how many requests its handler in R takes at a time, where it takes several
+    #[serde(default)]
+    pub batch: Option<BatchConfig>,
     /// what requests have to be like, where the route says so
     #[serde(default)]
     pub types: Option<TypesConfig>,
@@ -404,6 +407,16 @@ impl RouteConfig {
         let kind = if self.websocket.is_some() { "WebSocket " } else { "" };
         format!("{kind}{} {}", self.methods.join("|"), self.pattern)
     }
+}
+
+/// How many requests a handler takes at a time. The numbers are R's.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct BatchConfig {
+    /// most requests
+    pub max_size: f64,
+    /// most bytes of all together
+    pub max_bytes: f64,
 }
 
 /// What is special about a route of WebSockets. Times are in seconds, 0 for no end.

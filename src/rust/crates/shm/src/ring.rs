@@ -59,6 +59,8 @@ pub struct Producer {
     tail: u64,
     /// the reader's position when last looked at: loading it costs a cache miss, so only when the ring seems full
     head_seen: u64,
+    /// what is written is not published yet
+    held: bool,
 }
 
 /// The reading end.
@@ -74,7 +76,10 @@ pub struct Consumer {
 pub(crate) fn ring(segment: &Arc<Segment>, offset: usize, capacity: usize) -> (Producer, Consumer) {
     assert!(capacity.is_power_of_two() && capacity >= LEAST);
     let memory = Memory { segment: segment.clone(), offset, capacity: capacity as u64 };
-    (Producer { memory: memory.clone(), tail: 0, head_seen: 0 }, Consumer { memory, head: 0, broken: false })
+    (
+        Producer { memory: memory.clone(), tail: 0, head_seen: 0, held: false },
+        Consumer { memory, head: 0, broken: false },
+    )
 }
 
 /// A message on its way: what of it has been written.
@@ -141,6 +146,17 @@ impl Producer {
         });
     }
 
+    /// From now on the reader sees nothing new, until all of it at once: [`Producer::publish`].
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// The reader sees what was written.
+    pub fn publish(&mut self) {
+        self.held = false;
+        self.memory.tail().store(self.tail, Ordering::Release);
+    }
+
     /// Writes as much of the message as fits. `true` when all of it is written; otherwise call again, with the
     /// same arguments, when the reader has made room.
     pub fn send(&mut self, id: u64, bytes: &[u8], sending: &mut Sending) -> bool {
@@ -154,7 +170,9 @@ impl Producer {
             if self.write_record(id, if more { MORE } else { 0 }, part).is_none() {
                 return false;
             }
-            self.memory.tail().store(self.tail, Ordering::Release);
+            if !self.held {
+                self.memory.tail().store(self.tail, Ordering::Release);
+            }
             sending.done += part.len();
             sending.started = true;
         }

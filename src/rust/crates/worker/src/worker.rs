@@ -54,6 +54,8 @@ pub struct Worker {
     running: Arc<Running>,
     /// requests that came while a generator wrote, or while an answer was waited for
     held: VecDeque<(RequestId, Vec<u8>)>,
+    /// requests that were taken along with the one before, and when
+    along: Vec<(Job, Instant)>,
     /// to the command that was said last
     answer: Option<Vec<u8>>,
     /// replies were written since the server's bell was rung
@@ -100,6 +102,7 @@ impl Worker {
             current: None,
             running,
             held: VecDeque::new(),
+            along: Vec::new(),
             answer: None,
             unnotified: false,
             notifying: Notifying::default(),
@@ -140,6 +143,38 @@ impl Worker {
             self.running.set(self.current);
             return self.current;
         }
+    }
+
+    /// Takes the next request as well, if it is of this route: its handler runs along with that of the last request
+    /// taken, and its reply comes later. `None` when none is there, or another comes first.
+    pub fn next_of(&mut self, route: u32, message: &mut Vec<u8>) -> Option<Job> {
+        loop {
+            let id = self.next_message(message)?;
+            if self.applies(id, message) {
+                continue;
+            }
+            if Request::peek(message) != route {
+                self.held.push_front((id, std::mem::take(message)));
+                return None;
+            }
+            if !self.end.slots.start(id) {
+                continue; // taken back
+            }
+            let job = Job(id);
+            self.send(job, &[]);
+            self.along.push((job, Instant::now()));
+            return Some(job);
+        }
+    }
+
+    /// How long the handler of a request has run that replies now.
+    fn took(&mut self, job: Job) -> Duration {
+        if self.current == Some(job) {
+            self.current = None;
+            return self.notifying.answered();
+        }
+        let at = self.along.iter().position(|(along, _)| *along == job);
+        at.map_or(Duration::ZERO, |at| self.along.swap_remove(at).1.elapsed())
     }
 
     fn next_message(&mut self, message: &mut Vec<u8>) -> Option<RequestId> {
@@ -193,12 +228,7 @@ impl Worker {
     pub fn reply_with(&mut self, job: Job, message: &mut [u8], opened: Option<BorrowedFd<'_>>, terms: &[u8]) -> bool {
         let mut packed = packed(message, terms);
         let message = packed.as_deref_mut().unwrap_or(message);
-        let mut took = Duration::ZERO;
-        if self.current == Some(job) {
-            self.current = None;
-            took = self.notifying.answered();
-        }
-        let micros = micros(took);
+        let micros = micros(self.took(job));
         if message.len() > SPOOL_ABOVE {
             let (mut short, file) = spooled(message, self.folder.as_deref());
             if let Some(file) = file {

@@ -26,7 +26,7 @@ impl Dispatcher {
             }
             Some((at, lane)) if lane.link.has_room() => {
                 let expected = self.expected(submission);
-                self.hand_and_ring(key, Choice { at, expected });
+                self.hand_and_ring(key, Choice { at, expected, along: false });
             }
             Some(_) => self.settle(key, Outcome::Full),
             None => self.settle(key, Outcome::Stale),
@@ -46,7 +46,7 @@ impl Dispatcher {
                 if !has_time(&self.workers[at], expected) {
                     return;
                 }
-                self.hand(key, Choice { at, expected });
+                self.hand(key, Choice { at, expected, along: false });
             }
             self.workers[at].bound.pop_front();
         }

@@ -26,6 +26,8 @@ const RING_AFTER: u32 = 64;
 pub(super) struct Choice {
     pub at: usize,
     pub expected: Option<u32>,
+    /// with the request before it, of the same batch
+    pub along: bool,
 }
 
 impl Dispatcher {
@@ -75,11 +77,13 @@ impl Dispatcher {
         let generation = &self.generations[g];
         let expected = generation.expected(submission.route);
         let kept = |worker: &Worker| if submission.is_kept { self.commands.kept_by(worker.owner()) } else { 0 };
-        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| !submission.is_kept), kept)?;
-        Some(Choice { at, expected })
+        // what is handed ahead would begin without those that wait by then
+        let goes_ahead = !submission.is_kept && submission.batch.is_none();
+        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| goes_ahead), kept)?;
+        Some(Choice { at, expected, along: false })
     }
 
-    pub(super) fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
+    pub(super) fn hand(&mut self, key: Key, Choice { at, expected, along }: Choice) {
         let has_choice = self.has_choice();
         let Some(entry) = self.entries.get(key) else { return };
         if entry.submission.times_handler {
@@ -91,7 +95,7 @@ impl Dispatcher {
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
         let name = entry.submission.request;
         let is_bound = entry.submission.owner.is_some() || matches!(entry.waiter, Waiter::Nobody);
-        let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
+        let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound, is_along: along };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
@@ -113,6 +117,11 @@ impl Dispatcher {
             let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
                 let Some(choice) = self.worker_for(g, submission) else { break };
+                if let Some(batch) = submission.batch {
+                    self.generations[g].waiting(runs).pop();
+                    self.hand_batch(g, key, choice, batch);
+                    continue;
+                }
                 self.hand(key, choice);
             }
             self.generations[g].waiting(runs).pop();

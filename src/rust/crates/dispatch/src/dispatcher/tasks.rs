@@ -85,6 +85,7 @@ impl Dispatcher {
             counts: false,
             peer: None,
             is_kept: false,
+            batch: None,
             owner: None,
         };
         let mut message = self.entries.buffer();
@@ -95,7 +96,7 @@ impl Dispatcher {
             // no worker of this generation is given anything, but this one goes on as long as its request does
             None => {
                 let key = self.entries.add(submission, message, now(), Waiter::Worker(asker));
-                self.hand(key, Choice { at, expected: None });
+                self.hand(key, Choice { at, expected: None, along: false });
                 key
             }
         };
@@ -153,12 +154,13 @@ impl Dispatcher {
             counts: false,
             peer: None,
             is_kept: false,
+            batch: None,
             owner: None,
         };
         let mut encoded = self.entries.buffer();
         head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);
         let key = self.entries.add(submission, encoded, now(), Waiter::Nobody);
-        self.hand(key, Choice { at, expected: None });
+        self.hand(key, Choice { at, expected: None, along: false });
     }
 }
 

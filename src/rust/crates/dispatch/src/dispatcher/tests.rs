@@ -54,6 +54,7 @@ fn of(client: u8, connection: u8) -> Submission {
         counts: true,
         peer: None,
         is_kept: false,
+        batch: None,
         owner: None,
     }
 }

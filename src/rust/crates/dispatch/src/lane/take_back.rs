@@ -10,9 +10,13 @@ impl Lane {
     /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first. But for what no other
     /// worker may have.
     pub(crate) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
+        self.revoke_unbegun_if(keep, |_| true)
+    }
+
+    fn revoke_unbegun_if(&mut self, keep: usize, may_go: impl Fn(&Assigned) -> bool) -> Vec<Assigned> {
         let mut unbegun: Vec<(u64, RequestId)> = self
             .all()
-            .filter(|h| !h.request.is_bound && !self.has_begun(h.request.id))
+            .filter(|h| !h.request.is_bound && !self.has_begun(h.request.id) && may_go(&h.request))
             .map(|h| (h.turn, h.request.id))
             .collect();
         unbegun.sort_unstable_by_key(|&(turn, _)| turn);
@@ -54,7 +58,9 @@ impl Lane {
         if self.main.n > self.width && self.main.quiet_for(now) > slow {
             let begun =
                 self.all().filter(|h| h.runs != Runs::Inline && !h.later && self.has_begun(h.request.id)).count();
-            return self.revoke_unbegun(self.width.saturating_sub(begun) + self.inline.n);
+            // what begins along with a request does not wait behind it
+            let keep = self.width.saturating_sub(begun) + self.inline.n;
+            return self.revoke_unbegun_if(keep, |request| !request.is_along);
         }
         Vec::new()
     }

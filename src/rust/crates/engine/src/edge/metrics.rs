@@ -32,6 +32,7 @@ impl MetricsPage {
             waiting: self.pool.waiting(),
             max_queue: self.max_queue,
             state: shared_state::counts(),
+            batches: self.pool.batches(),
             version: env!("CARGO_PKG_VERSION"),
         };
         let mut response = unstored(StatusCode::OK, how.content_type(), self.metrics.expose(gauges, how));

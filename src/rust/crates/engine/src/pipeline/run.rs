@@ -251,6 +251,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         counts: true,
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
         is_kept: false,
+        batch: route.target.batch,
         owner: None,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {

@@ -61,6 +61,7 @@ impl To {
             // what is for one worker only waits there, and is refused when that has too much
             counts: owner.is_none(),
             peer: None,
+            batch: None,
             is_kept,
             owner,
         }

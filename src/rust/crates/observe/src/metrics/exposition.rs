@@ -54,6 +54,8 @@ pub struct Gauges {
     pub max_queue: usize,
     /// entries of `dr_state()`, and bytes that they take
     pub state: (u64, u64),
+    /// batches that workers were given of what had waited, and requests in them
+    pub batches: (u64, u64),
     /// version of the program
     pub version: &'static str,
 }
@@ -170,7 +172,10 @@ impl Scrape {
         page.gauge("queue_max_requests", "Most requests that may wait: the setting max_queue.", None, most)?;
         let (entries, bytes) = gauges.state;
         page.gauge("state_entries", "Values that dr_state() has for all workers.", None, entries)?;
-        page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)
+        page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)?;
+        let (batches, batched) = gauges.batches;
+        page.counters("batches", "Batches of requests that had waited.", None, [(NO_LABELS, batches)])?;
+        page.counters("batched_requests", "Requests in them.", None, [(NO_LABELS, batched)])
     }
 
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {
