@@ -9,7 +9,7 @@ state_app <- function(more = NULL) {
     "dr_get(app, '/add/:key', function(req, key) list(value = state$add(key), pid = Sys.getpid()))",
     "dr_post(app, '/set/:key', function(req, key) { state$set(key, req$json); 'set' })",
     "dr_get(app, '/die/:key', function(req, key) repeat {",
-    "  state$add(key); state$set('list', list(key, runif(50))); state$delete('list')",
+    "  state$add(key); state$set('list', list(key, stats::runif(50))); state$delete('list')",
     "})",
     "dr_get(app, '/full', function(req) {",
     "  class(tryCatch(for (i in 1:100) state$set(paste0('f', i), i), error = identity))[[1]]",
