@@ -15,8 +15,8 @@
 #' @param app An app, see [dr_app()].
 #' @param prefix A path such as `"/api"`: a single string. It may have placeholders, like the paths of [dr_get()]; their
 #'   values are in `req$params` with those of the route. `"/"` mounts at the root.
-#' @param app2 The app to mount; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
-#'   [dr_rook()].
+#' @param app2 The app to mount; or a router of the package 'plumber', or an app of Shiny, httpuv, Rook or
+#'   Rserve, see [dr_rook()].
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
 #'   part of itself.

@@ -28,8 +28,8 @@ load_found <- function(found) {
   if (!is.null(found$path)) enter_folder(found$path)
   before <- ls(globalenv(), all.names = TRUE)
   value <- switch(found$kind,
-    plumber = load_plumber(found$path), annotations = annotated_app(found$path), rds = load_rds(found$path),
-    expression = load_expression(found$text), load_script(found$path)
+    plumber = load_plumber(found$path), annotations = annotated_app(found$path), shiny = load_shiny(found$path),
+    rds = load_rds(found$path), expression = load_expression(found$text), load_script(found$path)
   )
   register_rook()
   if (!is.null(loading$registered)) return(loading$registered)

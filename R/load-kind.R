@@ -1,11 +1,12 @@
 # What a file, folder or expression that was given as an app is, told by its name and contents. Not for loading it:
 # load-app.R.
 
-# The kinds that may be asked for by name. "annotations" is a file of plumber that is read without the package.
+# The kinds that may be asked for by name. "annotations" is a file of plumber that is read without the package; files of
+# Shiny ("shiny") are told by what is in them.
 app_kinds <- c("auto", "script", "plumber", "annotations", "rds", "expression")
 
 # Files that a folder is looked through for, the first that is there.
-app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R")
+app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R", "server.R")
 
 # list(kind, path), or list(kind = "expression", text). An entrypoint is a script that expects plumber.
 find_app <- function(given, kind = "auto") {
@@ -111,6 +112,7 @@ kind_of_file <- function(file) {
   if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
   lines <- lines_of(file)
+  if (makes_shiny(file, lines)) return("shiny")
   if (has_annotations(lines) && !makes_app(lines)) "plumber" else "script"
 }
 
@@ -126,7 +128,19 @@ annotation <- paste0(
 )
 
 # Whether a file calls what makes an app by itself. Its comments may look like those of plumber all the same.
-makes_app <- function(lines) {
-  expressions <- tryCatch(parse(text = lines, keep.source = FALSE), error = function(error) NULL)
-  any(c("dr_app", "dr_serve", "dr_rook") %in% all.names(expressions))
+makes_app <- function(lines) any(c("dr_app", "dr_serve", "dr_rook") %in% words_of(lines))
+
+# The names in code, none when it does not parse.
+words_of <- function(lines) {
+  all.names(tryCatch(parse(text = lines, keep.source = FALSE), error = function(error) NULL))
 }
+
+# Whether a file makes an app of Shiny, which it leaves to others to run. Of one that calls runApp(), that call is told.
+makes_shiny <- function(file, lines) {
+  if (!grepl("[.]r$", file, ignore.case = TRUE)) return(FALSE)
+  if (is_part_of_shiny(file)) return(TRUE)
+  words <- words_of(lines)
+  any(c("shinyApp", "shinyAppDir") %in% words) && !any(c("runApp", "dr_app", "dr_serve", "dr_rook") %in% words)
+}
+
+is_part_of_shiny <- function(file) tolower(basename(file)) %in% c("server.r", "ui.r")

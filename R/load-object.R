@@ -7,6 +7,8 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
   for (one in server$apps) {
     if (!is.null(one$source) && identical(one$source, x)) return(one)
   }
+  # its WebSockets are in it
+  if (is_shiny(x)) return(app_from(shiny_app(x), x))
   app <- if (is_plumber(x)) {
     plumber_app(x)
   } else if (is_rhttpd(x)) {
@@ -19,12 +21,15 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
     catch_all(rook_handler(x))
   }
   if (is.null(app)) stop_argument(arg, servable, x, call, call_it(x))
-  app <- with_websockets(app, x)
-  app$source <- x
+  app_from(with_websockets(app, x), x)
+}
+
+app_from <- function(app, source) {
+  app$source <- source
   app
 }
 
-#' Serve an app that was written for httpuv, Rook or Rserve
+#' Serve an app that was written for Shiny, httpuv, Rook or Rserve
 #'
 #' Makes an app of what other servers of R call, unchanged. [dr_serve()] and [dr_mount()] do so by themselves; with
 #' `dr_rook()` further routes of this package can stand beside it.
@@ -61,7 +66,8 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
 #'   `call`, and maybe `onHeaders` (called before; what it answers, if that is not `NULL`, is the answer), `onWSOpen`
 #'   (which needs no `call` beside it), `staticPaths` and `staticPathOptions` as for httpuv; a function of `url`,
 #'   `query`, `body` and `headers`, as Rserve calls `.http.request`; a router of the package 'plumber'; an `Rhttpd` of
-#'   the package 'Rook'; an app of this package, which is returned as it is.
+#'   the package 'Rook'; an app of the package 'shiny', as `shinyApp()` makes it; an app of this package, which is
+#'   returned as it is.
 #' @returns An app, see [dr_app()]: add routes, C handlers, static folders, middleware and hooks to it as to any other.
 #'   What is added so goes before what `app` answers.
 #' @section Errors: `drover_error_argument` when `app` is none of these.

@@ -12,6 +12,7 @@ note_runs <- function() {
   when_loaded("httpuv", function() {
     for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))
   })
+  when_loaded("shiny", function() stand_in("shiny", "runApp", run_shiny_app))
   when_loaded("Rook", note_rook)
   when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
 }

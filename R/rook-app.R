@@ -13,10 +13,11 @@ catch_all <- function(handler) {
 
 # `app` has `call`, and maybe `onHeaders` and `staticPaths`; one for WebSockets alone has no `call`. Its functions are
 # looked up for each request, as by httpuv: an object may change them. `adapt`: what else is done to the environment of
-# a request, with that and the depth.
-rook_handler <- function(app, adapt = NULL) {
+# a request, with that and the depth. `reads_text`: whether it may read bodies as JSON or forms.
+rook_handler <- function(app, adapt = NULL, reads_text = TRUE) {
   force(app)
   force(adapt)
+  force(reads_text)
   constants <- rook_constants()
   static <- rook_static(app)
   for_rook <- is_for_rook(app)
@@ -39,7 +40,9 @@ rook_handler <- function(app, adapt = NULL) {
     if (!has_call) return(plain_answer(404L, "Not Found"))
     body <- req$raw
     if (length(body)) {
-      guard_body(req, body, strict = of_plumber && is_json_to_plumber(req$headers[["content-type"]], body))
+      if (reads_text) {
+        guard_body(req, body, strict = of_plumber && is_json_to_plumber(req$headers[["content-type"]], body))
+      }
       env$rook.input <- rook_input(body)
     }
     value <- app$call(env)

@@ -58,6 +58,8 @@ websocket_opener <- function(app, open) {
       ws$close(1011L, "Error in onWSOpen")
     })
     is_taken <- TRUE
+    # what requests have in their path that are for this worker, if the app has one
+    conn$name <- ws$name
     NULL
   }
 }

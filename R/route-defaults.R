@@ -34,7 +34,9 @@ raised_body <- function(usual, config) {
 
 # Says once for an app which limit holds, where its router has one.
 tell_max_body <- function(routes, config) {
-  most <- unique(unlist(lapply(routes, function(route) route$usual$max_body)))
+  # Shiny has a limit by itself, which there is nothing to say about
+  said_by_app <- function(route) if (!isTRUE(route$usual$is_of_shiny)) route$usual$max_body
+  most <- unique(unlist(lapply(routes, said_by_app)))
   if (!length(most)) return(invisible())
   size <- function(bytes) if (is.finite(bytes)) format(bytes, scientific = FALSE) else "0, for any size,"
   said <- paste0("`maxRequestSize` = ", size(most[[1L]]), " of options_plumber()")

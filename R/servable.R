@@ -6,11 +6,11 @@ is_request_name <- function(name) {
 }
 
 # What is served, in words.
-servable <- "an app (see dr_app()), a router of 'plumber', or an app of httpuv, Rook or Rserve (see dr_rook())"
+servable <- "an app (see dr_app()), a router of 'plumber', or an app of Shiny, httpuv, Rook or Rserve (see dr_rook())"
 
 is_servable <- function(x) {
-  inherits(x, "dr_app") || is_plumber(x) || is_rhttpd(x) || is_rserve_function(x) || is_request_function(x) ||
-    is_httpuv_app(x)
+  inherits(x, "dr_app") || is_plumber(x) || is_shiny(x) || is_rhttpd(x) || is_rserve_function(x) ||
+    is_request_function(x) || is_httpuv_app(x)
 }
 
 is_httpuv_app <- function(x) is.function(member(x, "call")) || is.function(member(x, "onWSOpen"))
@@ -49,3 +49,5 @@ is_rhttpd <- function(x) inherits(x, "Rhttpd")
 is_rserve_function <- function(x) {
   is.function(x) && identical(names(formals(args(x)))[1:4], c("url", "query", "body", "headers"))
 }
+
+is_shiny <- function(x) inherits(x, "shiny.appobj")

@@ -33,8 +33,8 @@
 #' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again. After Ctrl-C or a signal
 #' has stopped the server, a script goes on, and ends when it waits for something, such as in `repeat later::run_now()`.
 #'
-#' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
-#'   [dr_rook()].
+#' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of Shiny, httpuv, Rook or
+#'   Rserve, see [dr_rook()].
 #' @param port The TCP port of addresses without one: a single integer in 0..65535; 0 takes a free one, which [dr_url()]
 #'   tells.
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of

@@ -196,15 +196,18 @@ asking <- function(on_connect, is_kept) {
 }
 
 # The response that makes a WebSocket of the request, unless the app has refused that: with what the server is to keep,
-# or with whose it is, if it is a worker's.
+# or with whose it is, if it is a worker's, and its name.
 connected <- function(conn, value, is_kept) {
   if (is_response(value)) return(value)
-  kept <- if (is_kept) this_worker() else if (!is.null(conn$state)) serialized_state(conn$state)
+  kept <- if (is_kept) c(this_worker(), name_of(conn)) else if (!is.null(conn$state)) serialized_state(conn$state)
   structure(list(status = 101L, body = kept, headers = list()), class = "dr_response")
 }
 
 # How the engine knows this worker: a process by its number, a session by none.
 this_worker <- function() if (in_process()) writeBin(Sys.getpid(), raw(), endian = "little")
+
+# Bytes. The server of a session has no other worker that it could send requests to.
+name_of <- function(conn) if (in_process() && !is.null(conn$name)) charToRaw(conn$name)
 
 # For src/websockets.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
 event_handlers <- function(route) {

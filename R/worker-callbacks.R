@@ -36,6 +36,7 @@ callbacks_at_once <- 0.005
 run_due_callbacks <- function() {
   .Call(C_worker_leaves_callbacks, TRUE)
   if (run_callbacks_for(callbacks_at_once)) .Call(C_worker_leaves_callbacks, FALSE)
+  if (!is.null(engine$after_callbacks)) engine$after_callbacks()
 }
 
 # Whether none is left that is due.

@@ -97,6 +97,7 @@ load_for_zygote <- function(arguments, secret) {
   .Call(C_title, paste("drover: zygote", basename(arguments[[1L]])))
   note_runs()
   share_keys(secret)
+  loading$key <- shared_key(secret, "loading")
   if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
   with_file_policies(loaded$app)

@@ -14,7 +14,8 @@ use crate::submission::Submission;
 use crate::wakes::watch;
 
 impl Dispatcher {
-    /// Hands a request to the one worker that may have it, which is bounded in another way than by places in the queue.
+    /// Hands a request to the one worker that may have it. What happens on a connection is bounded in another way than
+    /// by places in the queue, and a request of a client has one.
     pub(super) fn hand_to(&mut self, key: Key, submission: Submission, owner: Owner) {
         let at = self.workers.iter().find(|(_, worker)| worker.owner() == owner).map(|(at, _)| at);
         let lane = at.and_then(|at| self.workers[at].lane(submission.runs.into()).map(|lane| (at, lane)));

@@ -235,6 +235,11 @@ fn open(
 
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
+    let owner = if route.target.runs == Runs::R {
+        context.websockets.owner_of(&route.path, route.app.generation)
+    } else {
+        None
+    };
     let submission = Submission {
         request: state.id,
         from: Origin {
@@ -252,7 +257,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
         is_kept: false,
         batch: route.target.batch,
-        owner: None,
+        owner,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {
         Some(ticket) => {

@@ -34,6 +34,11 @@ impl WebSockets {
         self.homes.count(owner)
     }
 
+    /// The one worker that a request for this path is for, see `homes`.
+    pub fn owner_of(&self, path: &str, generation: u32) -> Option<Owner> {
+        self.homes.of_path(path, generation)
+    }
+
     /// `own` makes a message the server's.
     pub fn try_execute(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
         let packet = move |binary: bool, message: &[u8]| {

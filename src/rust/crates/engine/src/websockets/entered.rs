@@ -59,17 +59,28 @@ pub struct AtHome {
     websockets: Arc<WebSockets>,
     owner: Owner,
     connection: u64,
+    name: Box<[u8]>,
 }
 
 impl AtHome {
-    /// `None` when that worker has left.
-    pub fn new(websockets: Arc<WebSockets>, owner: Owner, connection: u64) -> Option<Self> {
-        websockets.homes.enter(owner, connection).then_some(AtHome { websockets, owner, connection })
+    /// One with this name, unless that is empty. `None` when that worker has left.
+    pub fn new(
+        websockets: Arc<WebSockets>,
+        owner: Owner,
+        generation: u32,
+        connection: u64,
+        name: &[u8],
+    ) -> Option<Self> {
+        let is_there = websockets.homes.enter(owner, connection);
+        if !name.is_empty() {
+            websockets.homes.name(owner, generation, connection, name);
+        }
+        is_there.then_some(AtHome { websockets, owner, connection, name: name.into() })
     }
 }
 
 impl Drop for AtHome {
     fn drop(&mut self) {
-        self.websockets.homes.leave(self.owner, self.connection);
+        self.websockets.homes.leave(self.owner, self.connection, &self.name);
     }
 }

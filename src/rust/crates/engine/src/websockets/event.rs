@@ -33,12 +33,18 @@ impl To {
         To { owner: Some(owner), ..self }
     }
 
-    /// The worker that has answered: a process gives its number, as it has to be known by it, the session nothing.
-    pub fn owner_of(&self, said: &[u8]) -> Option<Owner> {
-        match said {
-            [] => Some(Owner::Session(self.generation)),
-            said => Some(Owner::Process(i32::from_le_bytes(said.try_into().ok()?))),
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// The worker that has answered, and the name of the connection, which is empty when it has none: a process gives
+    /// its number, as it has to be known by it, and the name behind that, the session nothing.
+    pub fn owner_of<'a>(&self, said: &'a [u8]) -> Option<(Owner, &'a [u8])> {
+        if said.is_empty() {
+            return Some((Owner::Session(self.generation), said));
         }
+        let (number, name) = said.split_first_chunk()?;
+        Some((Owner::Process(i32::from_le_bytes(*number)), name))
     }
 
     /// For the queue. `answers`: it is a request, for whose answer the client waits.

@@ -1,31 +1,53 @@
 //! Workers that have connections of their own: handlers in C, and the functions of an app of httpuv, keep what they
 //! know of a connection in the memory of their process. When such a worker ends, so do its connections.
+//!
+//! A connection may have a name, which its app has given to its client. A request with that name in its path is for the
+//! worker that has the connection: nothing of what it asks for is anywhere else.
 
 use admission::ms;
 use dispatch::Owner;
 use exchange::now;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A worker may end just after it has taken a client, and before that is known here. Long enough for that, and not for
 /// the system to use the number of a process again.
 const MEMORY: f64 = 5.0;
 
+/// How long a name is, in bytes. A shorter one could be guessed, or be a word of a path; of longer ones the app has no
+/// use, and a path has few segments that have to be looked up.
+const NAME: RangeInclusive<usize> = 16..=64;
+
 /// See the module.
 #[derive(Default)]
-pub struct Homes(Mutex<Inner>);
+pub struct Homes {
+    inner: Mutex<Inner>,
+    /// how many names there are: most servers have none, and ask for none
+    named: AtomicUsize,
+}
 
 #[derive(Default)]
 struct Inner {
     connections: HashMap<Owner, HashSet<u64>>,
+    /// the connections that have a name
+    names: HashMap<Box<[u8]>, Named>,
     /// workers that have left, and when
     left: VecDeque<(Owner, u64)>,
+}
+
+struct Named {
+    connection: u64,
+    owner: Owner,
+    /// of the app that its worker has: another's routes have other numbers
+    generation: u32,
 }
 
 impl Homes {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // no code panics while holding this lock
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection is that of a worker from now on. `false` when that has left.
@@ -40,8 +62,29 @@ impl Homes {
         is_there
     }
 
-    /// It has ended.
-    pub fn leave(&self, owner: Owner, connection: u64) {
+    /// The connection of this worker has a name, unless that is none, or another's already.
+    pub fn name(&self, owner: Owner, generation: u32, connection: u64, name: &[u8]) {
+        let mut inner = self.inner();
+        let is_there = inner.connections.get(&owner).is_some_and(|connections| connections.contains(&connection));
+        if is_there && NAME.contains(&name.len()) {
+            inner.names.entry(name.into()).or_insert(Named { connection, owner, generation });
+        }
+        self.named.store(inner.names.len(), Relaxed);
+    }
+
+    /// The worker that a request for this path is for, if a segment of it is the name of a connection there.
+    pub fn of_path(&self, path: &str, generation: u32) -> Option<Owner> {
+        if self.named.load(Relaxed) == 0 {
+            return None;
+        }
+        let inner = self.inner();
+        let mut segments = path.split('/').filter(|segment| NAME.contains(&segment.len()));
+        let named = segments.find_map(|segment| inner.names.get(segment.as_bytes()))?;
+        (named.generation == generation).then_some(named.owner)
+    }
+
+    /// It has ended, which was named so.
+    pub fn leave(&self, owner: Owner, connection: u64, name: &[u8]) {
         let mut inner = self.inner();
         if let Some(connections) = inner.connections.get_mut(&owner) {
             connections.remove(&connection);
@@ -49,12 +92,18 @@ impl Homes {
                 inner.connections.remove(&owner);
             }
         }
+        if inner.names.get(name).is_some_and(|named| named.connection == connection) {
+            inner.names.remove(name);
+        }
+        self.named.store(inner.names.len(), Relaxed);
     }
 
     /// The worker ends: its connections.
     pub fn has_left(&self, owner: Owner) -> HashSet<u64> {
         let mut inner = self.inner();
         inner.left.push_back((owner, now()));
+        inner.names.retain(|_, named| named.owner != owner);
+        self.named.store(inner.names.len(), Relaxed);
         inner.connections.remove(&owner).unwrap_or_default()
     }
 
@@ -69,18 +118,43 @@ mod tests {
     use super::*;
 
     #[test]
+    fn requests_with_the_name_of_a_connection_are_for_its_worker() {
+        let homes = Homes::default();
+        let [one, two] = [Owner::Process(1), Owner::Process(2)];
+        assert!(homes.enter(one, 10) && homes.enter(two, 20) && homes.enter(two, 21));
+        let [first, second] = ["0123456789abcdef", "fedcba9876543210"];
+        homes.name(one, 1, 10, first.as_bytes());
+        homes.name(two, 1, 20, second.as_bytes());
+        // neither a connection that is not there, nor a name that is short or taken
+        homes.name(two, 1, 10, b"0123456789abcde0");
+        homes.name(two, 1, 21, b"session");
+        homes.name(two, 1, 21, first.as_bytes());
+        let owner = |path: &str| homes.of_path(path, 1);
+        assert_eq!(owner("/session/0123456789abcdef/upload/1"), Some(one));
+        assert_eq!(owner("/app/session/fedcba9876543210"), Some(two));
+        assert_eq!(homes.of_path("/0123456789abcdef", 2), None, "another app");
+        // of a name that another connection has
+        homes.leave(two, 21, first.as_bytes());
+        assert_eq!(["/session/x", "/", "", "/0123456789abcde0", "/x0123456789abcdef"].map(owner), [None; 5]);
+        homes.leave(two, 20, second.as_bytes());
+        assert_eq!([owner("/fedcba9876543210"), owner("/0123456789abcdef")], [None, Some(one)]);
+        homes.has_left(one);
+        assert_eq!((owner("/0123456789abcdef"), homes.named.load(Relaxed)), (None, 0));
+    }
+
+    #[test]
     fn connections_end_with_their_process_also_those_that_come_too_late() {
         let homes = Homes::default();
         let [one, two, three] = [Owner::Process(1), Owner::Process(2), Owner::Session(1)];
         assert!(homes.enter(one, 10) && homes.enter(one, 11) && homes.enter(two, 12));
-        homes.leave(one, 10);
-        homes.leave(three, 10);
+        homes.leave(one, 10, b"");
+        homes.leave(three, 10, b"");
         assert_eq!([one, two, three].map(|owner| homes.count(owner)), [1, 1, 0]);
         assert_eq!(homes.has_left(one), HashSet::from([11]));
         assert!(!homes.enter(one, 13) && homes.enter(two, 14) && homes.enter(three, 15));
-        homes.leave(two, 12);
-        homes.leave(two, 14);
-        homes.leave(three, 15);
+        homes.leave(two, 12, b"");
+        homes.leave(two, 14, b"");
+        homes.leave(three, 15, b"");
         assert!(homes.inner().connections.is_empty());
     }
 }

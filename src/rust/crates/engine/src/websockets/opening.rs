@@ -172,8 +172,8 @@ impl Waiting {
 
 /// The worker that a connection belongs to: it says so itself. `None` when it has left.
 fn home(said: &Bytes, to: To, open: &Open) -> Option<(To, AtHome)> {
-    let owner = to.owner_of(said)?;
-    let home = AtHome::new(open.context.websockets.clone(), owner, open.identity.connection)?;
+    let (owner, name) = to.owner_of(said)?;
+    let home = AtHome::new(open.context.websockets.clone(), owner, to.generation(), open.identity.connection, name)?;
     Some((to.only(owner), home))
 }
 

@@ -1,0 +1,23 @@
+# Files with an app of Shiny: one that ends in shinyApp(), or one for the page and one for the server. Shiny reads them
+# by itself, with the folders `R` and `www` beside them. Neighbours: load-kind.R, which tells what such a file is; rook-
+# shiny.R, what becomes of the app.
+
+load_shiny <- function(file) {
+  check_shiny()
+  attach_shiny()
+  is_folder <- is_part_of_shiny(file)
+  files <- if (is_folder) list.files(dirname(file), "^(ui|server|global)[.]r$", ignore.case = TRUE) else basename(file)
+  # Shiny does not say where a file does not parse
+  for (one in files) parse_file(file.path(dirname(file), one))
+  tryCatch(
+    withCallingHandlers(shiny::as.shiny.appobj(if (is_folder) dirname(file) else file), warning = function(warning) {
+      tell_warning(paste0(basename(file), ": ", load_problem(warning)), warning)
+    }),
+    error = function(error) stop_load(load_problem(error))
+  )
+}
+
+# In the place of shiny::runApp() while a file is loaded.
+run_shiny_app <- function(appDir = getwd(), ...) {
+  register_app(as_app(shiny::as.shiny.appobj(appDir)), NULL, NULL, ...names(), "runApp()")
+}

@@ -1,0 +1,245 @@
+# Apps of Shiny, by the protocol of its pages: a session over a WebSocket, and what it fetches over HTTP.
+
+needs_shiny <- function() if (!requireNamespace("shiny", quietly = TRUE)) skip("shiny is not installed")
+
+shiny_file <- file.path(here, "shiny-app.R")
+
+# A page of Shiny that is open: a socket of ws() with its `token`; `shown` are the outputs that it shows, and the
+# arguments its inputs.
+shiny_page <- function(server, shown, ..., path = "/websocket/") {
+  page <- ws(server, path)
+  page$token <- json(ws_next(page))$config$sessionId
+  expect(grepl("^[0-9a-f]{32}$", page$token), "no token")
+  hidden <- stats::setNames(rep(list(FALSE), length(shown)), sprintf(".clientdata_output_%s_hidden", shown))
+  say(page, "init", data = c(list(.clientdata_url_search = ""), hidden, list(...)))
+  page
+}
+
+say <- function(page, method, ...) {
+  ws_send(page, as.character(jsonlite::toJSON(list(method = method, ...), auto_unbox = TRUE)))
+}
+
+set_inputs <- function(page, ...) say(page, "update", data = list(...))
+
+# The first message of the server, after those before it, for which `of` gives anything.
+heard <- function(page, of) {
+  repeat {
+    text <- ws_next(page)
+    expect(is.character(text), "instead of a message came ", deparse1(text))
+    said <- json(text)
+    page$unread[names(said$values)] <- said$values
+    found <- of(said)
+    if (length(found)) return(found)
+  }
+}
+
+# The value of an output that has come since it was last asked for.
+output_of <- function(page, output) {
+  if (is.null(page$unread[[output]])) heard(page, function(said) said$values[[output]])
+  value <- page$unread[[output]]
+  page$unread[[output]] <- NULL
+  value
+}
+
+becomes <- function(page, output, value) while (!identical(output_of(page, output), value)) next
+
+response_of_call <- function(page, tag) {
+  heard(page, function(said) if (identical(said$response$tag, tag)) said$response$value)
+}
+
+download <- function(server, page, ...) ask(server, paste0("/session/", page$token, "/download/data?w="), ...)
+
+test_every_worker("a page is served, and its outputs follow its inputs, timers and promises", function(start) {
+  needs_shiny()
+  server <- start(shiny_file)
+  page <- ask(server, "/")
+  files <- unlist(regmatches(page$body, gregexpr("[a-z0-9/.-]+[.](js|css)(?=\")", page$body, perl = TRUE)))
+  expect(page$status == "200" && any(grepl("shiny.min.js$", files)), "no page: ", page$status)
+  for (file in files) expect(ask(server, paste0("/", file))$status == "200", "there is no ", file)
+  expect(ask(server, "/shared/shiny.min.js")$status == "200", "Shiny's own files are not there")
+  expect(ask(server, "/nothing")$status == "404", "something at /nothing")
+  client <- shiny_page(server, c("greeting", "ticks", "kept"), name = "Ada")
+  expect(output_of(client, "greeting") == "Hello, Ada!", "another value at the start")
+  set_inputs(client, name = "Grace")
+  becomes(client, "greeting", "Hello, Grace!")
+  # nothing but time passes
+  first <- as.integer(output_of(client, "ticks"))
+  becomes(client, "ticks", as.character(first + 3L))
+  set_inputs(client, promise = "word")
+  becomes(client, "kept", "kept word")
+  set_inputs(client, later = "word")
+  becomes(client, "kept", "later word")
+  expect(ws_leave(client) == 1000, "another code")
+  expect(noted_line(server, "^ended Grace$"), "the session does not end: ", toString(notes(server)))
+})
+
+test_every_worker("files go up and down for the session that they belong to, and for no other", function(start) {
+  needs_shiny()
+  server <- start(shiny_file)
+  ada <- shiny_page(server, c("data", "file", "greeting"), name = "Ada")
+  grace <- shiny_page(server, c("data", "greeting"), name = "Grace")
+  expect(ada$token != grace$token, "two sessions have one token")
+  becomes(ada, "greeting", "Hello, Ada!")
+  becomes(grace, "greeting", "Hello, Grace!")
+  expect(download(server, ada)$body == "data of Ada" && download(server, grace)$body == "data of Grace", "other data")
+  expect(grepl("data.csv", field(download(server, ada), "content-disposition")), "no name")
+  # longer than a body may be by default, and JSON that drover's own readers would refuse
+  sent <- tempfile()
+  writeLines(c(strrep("[", 2e6), "last"), sent)
+  files <- list(list(name = "up.json", size = file.size(sent), type = "application/json"))
+  say(ada, "uploadInit", args = list(files), tag = 1L)
+  job <- response_of_call(ada, 1L)
+  sends <- c("--data-binary", paste0("@", sent), "-H", "Content-Type: application/octet-stream")
+  up <- ask(server, paste0("/", job$uploadUrl), sends)
+  expect(up$status == "200" && up$body == "OK", "not taken: ", up$status, " ", up$body)
+  say(ada, "uploadEnd", args = list(job$jobId, "file"), tag = 2L)
+  file <- output_of(ada, "file")
+  expect(startsWith(file, "up.json [[") && endsWith(file, "|last"), "another file: ", substr(file, 1, 50))
+  expect(ask(server, paste0("/session/", strrep("0", 32), "/download/data"))$status == "404", "an unknown session")
+  expect(ask(server, paste0("/", job$uploadUrl), "--data-binary", "again")$status == "404", "an upload that is over")
+  writeLines(strrep("x", 6e6), sent)
+  expect(ask(server, paste0("/", job$uploadUrl), sends)$status == "413", "more than Shiny takes")
+  ws_leave(ada)
+  expect(noted_line(server, "^ended Ada$"), "the session does not end")
+  expect(download(server, ada)$status == "404", "a session that has ended still gives data")
+})
+
+test_every_worker("errors of an app end no worker, and their messages stay in the log", function(start) {
+  needs_shiny()
+  server <- start(shiny_file)
+  client <- shiny_page(server, c("wrong", "greeting"), name = "Ada", wrong = TRUE)
+  told <- heard(client, function(said) said$errors$wrong$message)
+  expect(!grepl("secret", told), "the client was told: ", told)
+  expect(logged(server, "a secret of the app"), "it is not in the log")
+  set_inputs(client, quit = TRUE)
+  expect(logged(server, "stopApp\\(\\) was called"), "stopApp() is not told")
+  set_inputs(client, name = "Grace")
+  becomes(client, "greeting", "Hello, Grace!")
+  other <- shiny_page(server, c("greeting", "pid"), name = "Eve")
+  set_inputs(client, fail = TRUE)
+  expect(is.numeric(ws_code(client)), "the session of an observer that fails goes on")
+  expect(logged(server, "another secret"), "the observer's error is not in the log")
+  set_inputs(other, name = "Eva")
+  becomes(other, "greeting", "Hello, Eva!")
+  for (sent in c("{", "{\"method\":\"init\"}", "\u0001\u0002", "[]")) {
+    hostile <- ws(server, "/websocket/")
+    ws_next(hostile)
+    ws_send(hostile, sent)
+  }
+  set_inputs(other, name = "Ewa")
+  becomes(other, "greeting", "Hello, Ewa!")
+})
+
+# Pages until both workers have some.
+pages_of_both <- function(server, shown) {
+  pages <- list()
+  while (length(unique(vapply(pages, `[[`, "", "pid"))) < 2L && length(pages) < 20L) {
+    page <- shiny_page(server, c("pid", shown), name = paste0("n", length(pages)))
+    page$pid <- output_of(page, "pid")
+    pages <- c(pages, page)
+  }
+  expect(length(unique(vapply(pages, `[[`, "", "pid"))) == 2L, "all sessions are with one worker")
+  pages
+}
+
+test("with two workers, each request finds the worker of its session", function() {
+  needs_shiny()
+  server <- serve(shiny_file, workers = 2)
+  pages <- pages_of_both(server, c("random", "widget", "data"))
+  randoms <- vapply(pages, output_of, "", "random")
+  expect(!anyDuplicated(randoms) && !anyDuplicated(sub(".* ", "", randoms)), "tokens or random numbers come twice")
+  for (i in seq_along(pages)) {
+    name <- paste0("n", i - 1L)
+    for (again in 1:4) {
+      got <- download(server, pages[[i]])
+      expect(got$status == "200" && got$body == paste("data of", name), "session ", i, " got ", got$status, " ", got$body)
+      # one worker knows its folder, and the other may be asked for it
+      widget <- ask(server, paste0("/widget", name, "-1.0/widget.js"))
+      expect(widget$body == "the widget", "no files of a widget: ", widget$status)
+    }
+  }
+  # the worker of the first is killed: its clients are told, those of the other go on
+  is_of <- vapply(pages, `[[`, "", "pid") == pages[[1L]]$pid
+  send_signal(as.integer(pages[[1L]]$pid), tools::SIGKILL)
+  expect(identical(ws_code(pages[[1L]]), 1012), "another code")
+  expect(download(server, pages[[1L]])$status == "404", "a session that is lost")
+  other <- which(!is_of)[[1L]]
+  expect(download(server, pages[[other]])$status == "200", "the other worker's session is lost, too")
+  again <- shiny_page(server, "greeting", name = "back")
+  becomes(again, "greeting", "Hello, back!")
+})
+
+test("at a reload pages are told to come back, and the app is told of its end", function() {
+  needs_shiny()
+  server <- serve(shiny_file, workers = 1)
+  page <- shiny_page(server, "greeting", name = "Ada")
+  becomes(page, "greeting", "Hello, Ada!")
+  send_signal(server$pid, tools::SIGHUP)
+  expect(identical(ws_code(page), 1012), "another code")
+  expect(noted_line(server, "^ended Ada$") && noted_line(server, "^stopped$"), "not told: ", toString(notes(server)))
+  page <- shiny_page(server, "greeting", name = "Grace")
+  becomes(page, "greeting", "Hello, Grace!")
+})
+
+test("a folder with ui.R and server.R, a program that calls runApp(), and an app below a path", function() {
+  needs_shiny()
+  folder <- tempfile("shiny-")
+  for (one in c("R", "www")) dir.create(file.path(folder, one), recursive = TRUE)
+  writeLines("shout <- function(x) paste0(toupper(x), '!')", file.path(folder, "R", "shout.R"))
+  writeLines("a picture", file.path(folder, "www", "picture.txt"))
+  writeLines("greeting <- 'hi'", file.path(folder, "global.R"))
+  writeLines("fluidPage(textOutput('said'), title = greeting)", file.path(folder, "ui.R"))
+  writeLines("function(input, output) output$said <- renderText(shout(greeting))", file.path(folder, "server.R"))
+  server <- launch(command_of(folder, workers = 1), env = with_usual_packages)
+  expect(!is.null(server$url), paste(c("it does not listen:", server$log()), collapse = "\n"))
+  expect(grepl("<title>hi</title>", ask(server, "/")$body, fixed = TRUE), "no page")
+  expect(ask(server, "/picture.txt")$body == "a picture", "nothing of www")
+  becomes(shiny_page(server, "said"), "said", "HI!")
+
+  program <- tempfile("runs-", fileext = ".R")
+  writeLines(c(
+    "library(shiny)", "app <- shinyApp(fluidPage('run'), function(input, output) output$said <- renderText('run'))",
+    "runApp(app, port = 1)"
+  ), program)
+  server <- launch(command_of(program, workers = 1), env = with_usual_packages)
+  expect(!is.null(server$url), paste(c("it does not listen:", server$log()), collapse = "\n"))
+  expect(any(grepl("of runApp\\(\\) .* not used: `port`", server$log())), "not told what is not used")
+  becomes(shiny_page(server, "said"), "said", "run")
+
+  program <- write_app(c(
+    "below <- shiny::shinyApp(shiny::fluidPage('below'), function(input, output) {",
+    "  output$said <- shiny::renderText('below')",
+    "})",
+    "app <- dr_mount(dr_app(), '/shiny', below)",
+    "dr_get(app, '/', function(req) 'beside')"
+  ))
+  server <- launch(command_of(program, workers = 1), env = with_usual_packages)
+  expect(!is.null(server$url), paste(c("it does not listen:", server$log()), collapse = "\n"))
+  expect(ask(server, "/")$body == "beside", "the rest of the app")
+  expect(grepl("below", ask(server, "/shiny/")$body), "no page")
+  expect(ask(server, "/shiny/shared/shiny.min.js")$status == "200", "no files of Shiny")
+  becomes(shiny_page(server, "said", path = "/shiny/websocket/"), "said", "below")
+})
+
+test("what is wrong with an app of Shiny is told when it is loaded", function() {
+  needs_shiny()
+  told <- function(lines) {
+    file <- tempfile("wrong-", fileext = ".R")
+    writeLines(lines, file)
+    paste(run_to_end(command_of(file, workers = 1))$log, collapse = "\n")
+  }
+  expect(grepl("line 2", told(c("library(shiny)", "shinyApp(ui = ))"))), "no line for what does not parse")
+  expect(grepl("no such thing", told(c("library(shiny)", "stop('no such thing')", "shinyApp(1, 2)"))), "no message")
+  two <- c(
+    "one <- function() shiny::shinyApp(shiny::fluidPage(), function(input, output) NULL)",
+    "dr_mount(dr_mount(drover::dr_app(), '/a', one()), '/b', one())"
+  )
+  expect(grepl("another app of Shiny runs in this process", told(two)), "two apps of Shiny are not refused")
+  # as where it is not installed: what is found first cannot be loaded
+  library <- tempfile("library-")
+  dir.create(file.path(library, "shiny"), recursive = TRUE)
+  writeLines(c("Package: shiny", "Version: 0.0.1"), file.path(library, "shiny", "DESCRIPTION"))
+  env <- c(R_LIBS = paste(c(library, .libPaths()), collapse = .Platform$path.sep))
+  told <- paste(run_to_end(command_of(shiny_file, workers = 1), env = env)$log, collapse = "\n")
+  expect(grepl("the package 'shiny' is not installed", told), "not told: ", told)
+})
