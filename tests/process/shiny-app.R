@@ -27,10 +27,10 @@ shinyApp(
     kept <- reactiveVal("nothing")
     output$kept <- renderText(kept())
     observeEvent(input$promise, {
-      promises::then(dr_async(function(word) paste("kept", word), input$promise), function(value) kept(value))
+      promises::then(dr_async(paste, "kept", input$promise), function(value) kept(value))
       NULL
     })
-    observeEvent(input$later, later::later(function() kept(paste("later", input$later)), 0.02))
+    observeEvent(input$later, later::later(function() kept("later"), 0.02))
     output$widget <- renderUI({
       folder <- file.path(tempdir(), paste0("widget-", Sys.getpid()))
       dir.create(folder, showWarnings = FALSE)

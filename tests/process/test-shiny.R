@@ -23,7 +23,9 @@ set_inputs <- function(page, ...) say(page, "update", data = list(...))
 
 # The first message of the server, after those before it, for which `of` gives anything.
 heard <- function(page, of) {
+  deadline <- Sys.time() + patience(30)
   repeat {
+    expect(Sys.time() < deadline, "it is not among many messages")
     text <- ws_next(page)
     expect(is.character(text), "instead of a message came ", deparse1(text))
     said <- json(text)
@@ -41,7 +43,10 @@ output_of <- function(page, output) {
   value
 }
 
-becomes <- function(page, output, value) while (!identical(output_of(page, output), value)) next
+becomes <- function(page, output, value) {
+  came <- within(function() identical(output_of(page, output), value))
+  expect(came, output, " does not become ", value)
+}
 
 response_of_call <- function(page, tag) {
   heard(page, function(said) if (identical(said$response$tag, tag)) said$response$value)
@@ -68,7 +73,7 @@ test_every_worker("a page is served, and its outputs follow its inputs, timers a
   set_inputs(client, promise = "word")
   becomes(client, "kept", "kept word")
   set_inputs(client, later = "word")
-  becomes(client, "kept", "later word")
+  becomes(client, "kept", "later")
   expect(ws_leave(client) == 1000, "another code")
   expect(noted_line(server, "^ended Grace$"), "the session does not end: ", toString(notes(server)))
 })

@@ -24,6 +24,17 @@ test_that("a folder has its app in a file of a known name, in one order", {
   expect_load_error(kind_in(local_files()), "it is empty")
 })
 
+test_that("an app of Shiny is told by its functions, unless the file serves it by itself", {
+  shiny <- c("library(shiny)", "shinyApp(ui, server)")
+  expect_identical(kind_in(local_files(app.R = shiny)), c("shiny", "app.R"))
+  expect_identical(kind_in(local_files(ui.R = "1", server.R = "2")), c("shiny", "server.R"))
+  expect_identical(kind_in(local_files(ui.R = "1", server.R = "2"), "ui.R"), c("shiny", "ui.R"))
+  for (own in c("runApp(app)", "dr_serve(app)")) {
+    expect_identical(kind_in(local_files(app.R = c(shiny, own))), c("script", "app.R"))
+  }
+  expect_identical(kind_in(local_files(app.R = "# shinyApp(ui, server)")), c("script", "app.R"))
+})
+
 test_that("the engine of _server.yml decides", {
   yml <- "_server.yml"
   expect_identical(

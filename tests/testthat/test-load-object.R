@@ -8,7 +8,7 @@ test_that("apps are told from what is none", {
     expect_true(drover:::is_servable(fine))
   }
   for (wrong in list(1, "x", NULL, function() 1, function(a, b) 1, list(), list(callback = identity), simpleError("x"), globalenv())) {
-    expect_argument_error(dr_rook(wrong), "`app` must be an app (see dr_app()), a router of 'plumber', or an app of httpuv", fixed = TRUE)
+    expect_argument_error(dr_rook(wrong), "`app` must be an app (see dr_app()), a router of 'plumber', or an app of Shiny, httpuv", fixed = TRUE)
     expect_false(drover:::is_servable(wrong))
   }
   expect_argument_error(dr_serve(1), "`app` must be an app", fixed = TRUE)
