@@ -27,7 +27,7 @@ shinyApp(
     kept <- reactiveVal("nothing")
     output$kept <- renderText(kept())
     observeEvent(input$promise, {
-      promises::then(dr_async(paste, "kept", input$promise), function(value) kept(value))
+      promises::then(promises::promise_resolve(paste("kept", input$promise)), function(value) kept(value))
       NULL
     })
     observeEvent(input$later, later::later(function() kept("later"), 0.02))
