@@ -189,7 +189,7 @@ typedef struct {
   drv_str bytes; /* a message, a reason, or a name */
 } drv_command;
 /* the field of a request that has the message of a WebSocket */
-enum { DRV_MESSAGE_FIELD = 22 };
+enum { DRV_MESSAGE_FIELD = 23 };
 int32_t drv_cell_event(const drv_cell *, drv_event *);
 /* 1: sent; 2: sent, drv_websocket_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
 int32_t drv_websocket_say(drv_link *, const drv_service *, const drv_command *);

@@ -19,6 +19,7 @@
 #define SESSION_FIELD 20
 #define BASE_PATH_FIELD 22
 #define JSON_FIELD (DRV_FIELDS - 1)
+_Static_assert(DRV_MESSAGE_FIELD == JSON_FIELD, "a message has no number of its own: where a request has `json`");
 /* method, url, body and raw, by their bits */
 #define ASKED_FIELDS (1u << 0 | 1u << 2 | 1u << 7 | 1u << 8)
 

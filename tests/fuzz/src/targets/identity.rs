@@ -55,7 +55,6 @@ fn rules(algorithms: &[Algorithm]) -> Rules {
         issuers: vec!["me".into()],
         audiences: vec!["app".into()],
         required: vec!["exp".into()],
-        scopes: vec!["read".into()],
         leeway: LEEWAY,
     }
 }

@@ -55,7 +55,7 @@ fn written_request(mut input: Input) {
     let n = (flags >> 2 & 7, flags >> 5);
     let mut texts = || input.until(b'\n');
     let (method, target, path, remote_addr, tls) = (texts(), texts(), texts(), texts(), texts());
-    let (auth, session, terms) = (texts(), texts(), texts());
+    let (auth, session, terms, base_path) = (texts(), texts(), texts(), texts());
     let params: Vec<_> = (0..n.0).map(|_| texts()).collect();
     let headers: Vec<_> = (0..n.1).map(|_| (texts(), texts())).collect();
     let body = match flags & 1 {
@@ -70,6 +70,7 @@ fn written_request(mut input: Input) {
         method,
         target,
         path,
+        base_path,
         remote_addr,
         tls,
         auth,
