@@ -36,9 +36,12 @@ keeping_server <- function(app = chancy_app(), ..., keep_failed = 20) {
 # file for each.
 telling_lines <- c(
   "tell <- function() {", "  rows <- dr_failed()",
-  "  for (id in rows$id) jsonlite::write_json(unclass(dr_failed(id)), marked(paste0(id, '.json')), auto_unbox = TRUE,",
-  "    digits = NA, null = 'null')",
-  "  writeLines(rows$id, marked('new'))", "  file.rename(marked('new'), marked('ids'))", "  later::later(tell, 0.1)", "}",
+  "  for (id in rows$id) {",
+  "    text <- jsonlite::toJSON(unclass(dr_failed(id)), auto_unbox = TRUE, digits = NA, null = 'null')",
+  "    write(text, paste0(id, '.json'))", "  }", "  write(rows$id, 'ids')", "  later::later(tell, 0.1)", "}",
+  # whole, or as it was
+  "write <- function(lines, name) {",
+  "  writeLines(lines, marked('new'))", "  file.rename(marked('new'), marked(name))", "}",
   "marked <- function(name) file.path(Sys.getenv('MARKS'), name)", "later::later(tell, 0.1)"
 )
 
