@@ -48,7 +48,11 @@ impl Loader {
     /// # Errors
     /// When it cannot be told.
     pub fn lend_state(&self) -> io::Result<()> {
-        self.send(ZygoteOrder::State, &[shared_state::table()?.as_fd()])
+        match self.send(ZygoteOrder::State, &[shared_state::table()?.as_fd()]) {
+            // it has ended: that is told with how
+            Err(e) if matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
+            sent => sent,
+        }
     }
 
     /// Has it end; `last` when the server ends with it.
