@@ -50,19 +50,14 @@ discovery <- function(offer) {
 call_tool <- function(offer, req, message, is_new) {
   params <- message$params
   id <- message$id
-  if (!is_string(params[["name"]])) return(rpc_error(id, "params", "`params.name` must be the name of a tool"))
-  tool <- offer$tools[[params[["name"]]]]
-  if (is.null(tool)) {
-    return(rpc_error(id, "params", paste0("there is no tool ", encodeString(substr(params[["name"]], 1L, 60L)))))
-  }
-  arguments <- params[["arguments"]]
-  if (is.null(arguments)) arguments <- no_params
-  if (!is_object(arguments)) return(rpc_error(id, "params", "`params.arguments` must be an object"))
+  asked <- rpc_target(offer$tools, "tool", params)
+  if (is.character(asked)) return(rpc_error(id, "params", asked))
+  tool <- asked$one
   problem <- message$problem
   run <- function(req) {
     # its arguments are not what its schema says: told to the model, as an error of the tool
     if (!is.null(problem)) dr_abort(422L, problem)
-    tool$run(arguments, req)
+    tool$run(asked$arguments, req)
   }
   response <- respond(run, req, tool$on_error)
   end <- if (is_new) offer$end else "}"

@@ -26,11 +26,7 @@
 dr_mcp_prompt <- function(fun, name, description, arguments = list(), title = NULL, complete = list()) {
   call <- sys.call()
   check_names()
-  check_function(fun, "fun")
-  check_tool_name(name, "name", call)
-  check_string(description, "description")
-  check_string(title, "title", null = TRUE)
-  schema <- if (length(arguments)) as_schema(arguments, "arguments", call) else dr_object()
+  schema <- check_described(fun, name, description, arguments, title, call)
   fields <- schema$json$properties
   is_string_type <- vapply(fields, function(one) identical(one$type, "string"), NA)
   if (!identical(schema$json$type, "object") || !all(is_string_type)) {
@@ -42,11 +38,9 @@ dr_mcp_prompt <- function(fun, name, description, arguments = list(), title = NU
   listed$title <- title
   listed$description <- description
   listed$arguments <- prompt_arguments(fields, unlist(schema$json$required))
-  takes_request <- "req" %in% setdiff(names(formals(args(fun))), names(fields))
   read <- reader_of(schema$r)
-  run <- function(arguments, req) {
-    messages_response(do.call(fun, c(read(arguments), if (takes_request) list(req = req))), call)
-  }
+  called <- caller_of(fun, names(fields))
+  run <- function(arguments, req) messages_response(called(read(arguments), req))
   choices <- Filter(Negate(is.null), lapply(fields, function(one) unlist(one$enum)))
   structure(
     list(
@@ -74,7 +68,7 @@ prompt_arguments <- function(fields, required) {
 }
 
 # Messages as a response, whose body they are.
-messages_response <- function(value, call) {
+messages_response <- function(value) {
   several <- if (is.list(value) && !is.object(value) && is.null(names(value))) value else list(value)
   texts <- vapply(several, function(one) {
     content <- if (inherits(one, "dr_mcp_content")) one else dr_mcp_content(one)
@@ -84,15 +78,10 @@ messages_response <- function(value, call) {
 }
 
 get_prompt <- function(offer, req, id, params, is_new) {
-  name <- params[["name"]]
-  if (!is_string(name)) return(rpc_error(id, "params", "`params.name` must be the name of a prompt"))
-  prompt <- offer$prompts[[name]]
-  if (is.null(prompt)) {
-    return(rpc_error(id, "params", paste0("there is no prompt ", encodeString(substr(name, 1L, 60L)))))
-  }
-  arguments <- params[["arguments"]]
-  if (is.null(arguments)) arguments <- no_params
-  if (!is_object(arguments)) return(rpc_error(id, "params", "`params.arguments` must be an object"))
+  asked <- rpc_target(offer$prompts, "prompt", params)
+  if (is.character(asked)) return(rpc_error(id, "params", asked))
+  prompt <- asked$one
+  arguments <- asked$arguments
   problem <- .Call(C_schema_problem, prompt$checked, json_value(arguments))
   if (!is.null(problem)) return(rpc_error(id, "params", problem))
   response <- respond(function(req) prompt$run(arguments, req), req, NULL)

@@ -49,10 +49,12 @@ dr_mcp_resource <- function(uri, content, name, description = NULL, title = NULL
   listed$title <- title
   listed$description <- description
   listed$mimeType <- mime_type
-  takes_request <- is.function(content) && "req" %in% setdiff(names(formals(args(content))), parsed$names)
-  run <- function(values, req) {
-    if (is.function(content)) return(do.call(content, c(values, if (takes_request) list(req = req))))
-    if (is.null(mime_type)) content else dr_response(content, headers = list("Content-Type" = mime_type))
+  run <- if (is.function(content)) {
+    caller_of(content, parsed$names)
+  } else {
+    function(values, req) {
+      if (is.null(mime_type)) content else dr_response(content, headers = list("Content-Type" = mime_type))
+    }
   }
   structure(
     list(

@@ -32,11 +32,7 @@ dr_tool <- function(fun, name, description, arguments = list(), title = NULL, re
                     destructive = NULL, idempotent = NULL, open_world = NULL) {
   call <- sys.call()
   check_names()
-  check_function(fun, "fun")
-  check_tool_name(name, "name", call)
-  check_string(description, "description")
-  check_string(title, "title", null = TRUE)
-  schema <- if (length(arguments)) as_schema(arguments, "arguments", call) else dr_object()
+  schema <- check_described(fun, name, description, arguments, title, call)
   if (!identical(schema$json$type, "object")) {
     stop_argument("arguments", "a named list of schemas, or the schema of an object", arguments, call)
   }
@@ -48,11 +44,38 @@ dr_tool <- function(fun, name, description, arguments = list(), title = NULL, re
     arg <- c("read_only", "destructive", "idempotent", "open_world")[[i]]
     if (!is.null(hints[[i]])) check_flag(hints[[i]], arg)
   }
-  takes_request <- "req" %in% setdiff(names(formals(args(fun))), names(schema$json$properties))
   read <- reader_of(schema$r)
-  # none of the arguments is a call or a symbol, which would be evaluated
-  run <- function(arguments, req) do.call(fun, c(read(arguments), if (takes_request) list(req = req)))
+  called <- caller_of(fun, names(schema$json$properties))
+  run <- function(arguments, req) called(read(arguments), req)
   new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
+}
+
+# What tools and prompts have in common. Value: the schema of the arguments.
+check_described <- function(fun, name, description, arguments, title, call) {
+  check_function(fun, "fun", call = call)
+  check_tool_name(name, "name", call)
+  check_string(description, "description", call = call)
+  check_string(title, "title", null = TRUE, call = call)
+  if (length(arguments)) as_schema(arguments, "arguments", call) else dr_object()
+}
+
+# A function of values, by these names, and of the request, which `fun` gets if it has an argument for it. None of the
+# values is a call or a symbol, which would be evaluated.
+caller_of <- function(fun, names) {
+  takes_request <- "req" %in% setdiff(names(formals(args(fun))), names)
+  function(values, req) do.call(fun, c(values, if (takes_request) list(req = req)))
+}
+
+# The one of `known` that is asked for by its name: list(one, arguments), or a string, what is wrong.
+rpc_target <- function(known, what, params) {
+  name <- params[["name"]]
+  if (!is_string(name)) return(paste("`params.name` must be the name of a", what))
+  one <- known[[name]]
+  if (is.null(one)) return(paste0("there is no ", what, " ", encodeString(substr(name, 1L, 60L))))
+  arguments <- params[["arguments"]]
+  if (is.null(arguments)) arguments <- no_params
+  if (!is_object(arguments)) return("`params.arguments` must be an object")
+  list(one = one, arguments = arguments)
 }
 
 check_tool_name <- function(name, arg, call) {
