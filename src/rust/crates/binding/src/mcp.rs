@@ -1,7 +1,7 @@
 //! Messages of the Model Context Protocol for R: JSON-RPC, read and refused where it is none, with what is wrong with
 //! the arguments of a tool. Not for what messages mean: R/mcp-methods.R. Neighbours: src/mcp.c; `schema`, which judges.
 
-use crate::json::quoted;
+use crate::json::{quoted, Build};
 use crate::node::{Kind, Node, Str};
 use crate::schema::{misfit, ready};
 use crate::shield::{borrowed, shield, Error};
@@ -79,14 +79,15 @@ fn read<'a>(
 ) -> Result<(Read<'a>, *const Node), String> {
     let value = Value::parse(text, max_depth).map_err(|malformed| malformed.to_string())?;
     let arena = Bump::with_capacity((text.len() * 8).clamp(512, 1 << 20));
+    let build = Build::new(&arena);
     let node = match &value {
         Value::Array(messages) if messages.len() > MOST => {
-            refusal(&arena, None, &format!("at most {MOST} messages at a time, not {}", messages.len()))
+            refusal(build, None, &format!("at most {MOST} messages at a time, not {}", messages.len()))
         }
         Value::Array(messages) if !messages.is_empty() => {
-            list(&arena, messages.iter().map(|one| message(&arena, one, tools)))
+            build.list_of(messages.iter().map(|one| message(build, one, tools)))
         }
-        one => message(&arena, one, tools),
+        one => message(build, one, tools),
     };
     with_guard(|guard| guard.check(max_collisions, |visit: &mut Visit| node.strings(visit)))
         .map_err(|e| e.to_string())?;
@@ -139,47 +140,47 @@ fn written(id: &[u8], body: &[u8], is_structured: bool, end: &[u8]) -> Option<St
 /// what is wrong with the arguments of a tool. `NULL` where there is no such thing.
 const FIELDS: [&str; 6] = ["id", "asks", "refusal", "method", "params", "problem"];
 
-fn message(arena: &Bump, value: &Value<'_>, tools: &Tools) -> Node {
-    let Value::Object(_) = value else { return refusal(arena, None, "the body must be an object") };
+fn message<'b>(build: Build<'b>, value: &'b Value<'_>, tools: &Tools) -> Node {
+    let Value::Object(_) = value else { return refusal(build, None, "the body must be an object") };
     let id = match member(value, "id") {
         None => None,
         Some(id) => match id_text(id) {
-            None => return refusal(arena, None, "`id` must be a string or a whole number"),
+            None => return refusal(build, None, "`id` must be a string or a whole number"),
             id => id,
         },
     };
     let id = id.as_deref();
     if !matches!(member(value, "jsonrpc"), Some(Value::String(version)) if version == "2.0") {
-        return refusal(arena, id, "`jsonrpc` must be \"2.0\"");
+        return refusal(build, id, "`jsonrpc` must be \"2.0\"");
     }
     let params = member(value, "params").filter(|params| **params != Value::Null);
     let method = match member(value, "method") {
         Some(Value::String(method)) => method,
         None if member(value, "result").or_else(|| member(value, "error")).is_some() => {
-            return fields(arena, [Node::NULL; 6]);
+            return fields(build, [Node::NULL; 6]);
         }
-        _ => return refusal(arena, id, "`method` must be a string"),
+        _ => return refusal(build, id, "`method` must be a string"),
     };
     if !matches!(params, None | Some(Value::Object(_))) {
-        return refusal(arena, id, "`params` must be an object");
+        return refusal(build, id, "`params` must be an object");
     }
     let problem = params.filter(|_| method == "tools/call").and_then(|params| wrong_arguments(params, tools));
     fields(
-        arena,
+        build,
         [
-            id.map_or(Node::NULL, |id| string(arena, id)),
-            vector(arena, Kind::Lgl, &[i32::from(id.is_some())]),
+            id.map_or(Node::NULL, |id| build.copied(id)),
+            build.vector(Kind::Lgl, &[i32::from(id.is_some())]),
             Node::NULL,
-            string(arena, method),
-            params.map_or(Node::NULL, |params| plain(arena, params)),
-            problem.map_or(Node::NULL, |problem| string(arena, &problem)),
+            build.string(method),
+            params.map_or(Node::NULL, |params| plain(build, params)),
+            problem.map_or(Node::NULL, |problem| build.copied(&problem)),
         ],
     )
 }
 
-fn refusal(arena: &Bump, id: Option<&str>, why: &str) -> Node {
-    let id = id.map_or(Node::NULL, |id| string(arena, id));
-    fields(arena, [id, Node::NULL, string(arena, why), Node::NULL, Node::NULL, Node::NULL])
+fn refusal(build: Build<'_>, id: Option<&str>, why: &str) -> Node {
+    let id = id.map_or(Node::NULL, |id| build.copied(id));
+    fields(build, [id, Node::NULL, build.copied(why), Node::NULL, Node::NULL, Node::NULL])
 }
 
 fn member<'v, 'a>(value: &'v Value<'a>, name: &str) -> Option<&'v Value<'a>> {
@@ -226,37 +227,24 @@ fn wrong_arguments(params: &Value<'_>, tools: &Tools) -> Option<String> {
     }
 }
 
-fn fields(arena: &Bump, of: [Node; 6]) -> Node {
-    let names: &[Str] = arena.alloc_slice_fill_iter(FIELDS.iter().map(|name| Str::new(name.as_bytes())));
-    list(arena, of.into_iter()).named(names)
-}
-
-fn vector<T: Copy>(arena: &Bump, kind: Kind, elements: &[T]) -> Node {
-    Node::vector(kind, arena.alloc_slice_copy(elements))
-}
-
-fn string(arena: &Bump, text: &str) -> Node {
-    vector(arena, Kind::Str, &[Str::new(arena.alloc_str(text).as_bytes())])
-}
-
-fn list(arena: &Bump, of: impl ExactSizeIterator<Item = Node>) -> Node {
-    Node::vector(Kind::List, arena.alloc_slice_fill_iter(of))
+fn fields(build: Build<'_>, of: [Node; 6]) -> Node {
+    build.list(&of).named(build.names(&FIELDS))
 }
 
 /// A value as `dr_from_json(simplify = FALSE)` has it: arrays are lists.
-fn plain(arena: &Bump, value: &Value<'_>) -> Node {
+fn plain<'b>(build: Build<'b>, value: &'b Value<'_>) -> Node {
     match value {
         Value::Null => Node::NULL,
-        Value::Bool(value) => vector(arena, Kind::Lgl, &[i32::from(*value)]),
+        Value::Bool(value) => build.vector(Kind::Lgl, &[i32::from(*value)]),
         Value::Number(number) => match whole(*number) {
-            Some(n) => vector(arena, Kind::Int, &[n]),
-            None => vector(arena, Kind::Dbl, &[number.as_f64()]),
+            Some(n) => build.vector(Kind::Int, &[n]),
+            None => build.vector(Kind::Dbl, &[number.as_f64()]),
         },
-        Value::String(text) => vector(arena, Kind::Str, &[Str::new(text.as_bytes())]),
-        Value::Array(items) => list(arena, items.iter().map(|item| plain(arena, item))),
+        Value::String(text) => build.string(text),
+        Value::Array(items) => build.list_of(items.iter().map(|item| plain(build, item))),
         Value::Object(members) => {
-            let names: &[Str] = arena.alloc_slice_fill_iter(members.iter().map(|(name, _)| Str::new(name.as_bytes())));
-            list(arena, members.iter().map(|(_, value)| plain(arena, value))).named(names)
+            let names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+            build.list_of(members.iter().map(|(_, value)| plain(build, value))).named(build.names(&names))
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Schemas and values for R: when an app says what its types are, about responses in development, and arguments of
-//! tools.
-//! Not for requests: the engine judges those. Neighbours: `mcp`, the crate `schema`, src/schema.c, R/schema.R.
+//! tools. Not for requests: the engine judges those. Neighbours: `mcp`, the crate `schema`, src/schema.c, R/schema.R.
 
 use crate::node::Str;
 use crate::shield::{shield, Error};

@@ -30,6 +30,7 @@ pub use host::{Host, WithoutR};
 pub(crate) use number::as_r;
 pub use options::{Frame, JsonOptions, Na, Time};
 pub use parse::{parse, parse_for, ParseOptions, Tree};
+pub(crate) use shape::Build;
 pub(crate) use text::quoted;
 pub use unsupported::Unsupported;
 pub use value::JsonError;

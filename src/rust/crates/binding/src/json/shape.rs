@@ -28,12 +28,12 @@ const CELLS_PER_VALUE: usize = 64;
 
 /// Describes `root` without any of the rules: arrays as lists.
 pub(super) fn plain<'b>(arena: &'b Bump, root: &Value<'b>) -> Node {
-    Build { arena }.plain(root)
+    Build::new(arena).plain(root)
 }
 
 /// Makes nodes in the arena.
 #[derive(Clone, Copy)]
-pub(super) struct Build<'b> {
+pub(crate) struct Build<'b> {
     arena: &'b Bump,
 }
 
@@ -45,6 +45,10 @@ pub(super) struct Shaper<'b, 'd> {
 }
 
 impl<'b> Build<'b> {
+    pub fn new(arena: &'b Bump) -> Self {
+        Build { arena }
+    }
+
     pub fn vector<T: Copy>(self, kind: Kind, elements: &[T]) -> Node {
         Node::vector(kind, self.arena.alloc_slice_copy(elements))
     }
@@ -57,22 +61,33 @@ impl<'b> Build<'b> {
         self.vector(Kind::List, nodes)
     }
 
+    /// A list of these, as they come.
+    pub fn list_of(self, nodes: impl ExactSizeIterator<Item = Node>) -> Node {
+        Node::vector(Kind::List, self.arena.alloc_slice_fill_iter(nodes))
+    }
+
+    /// A text that need not live as long as the arena.
+    pub fn copied(self, text: &str) -> Node {
+        self.string(self.arena.alloc_str(text))
+    }
+
+    pub fn string(self, text: &'b str) -> Node {
+        self.vector(Kind::Str, &[Str::new(text.as_bytes())])
+    }
+
     fn scalar(self, value: &Value<'b>) -> Node {
         match value {
             Value::Bool(value) => self.vector(Kind::Lgl, &[i32::from(*value)]),
             Value::Int(value) => self.vector(Kind::Int, &[*value]),
             Value::Double(value) => self.vector(Kind::Dbl, &[*value]),
-            Value::String(value) => self.vector(Kind::Str, &[Str::new(value.as_bytes())]),
+            Value::String(value) => self.string(value),
             _ => Node::NULL,
         }
     }
 
     /// Arrays as lists, without any of the rules.
     fn plain(self, value: &Value<'b>) -> Node {
-        let all = |values: &[Value<'b>]| {
-            let nodes: &[Node] = self.arena.alloc_slice_fill_iter(values.iter().map(|value| self.plain(value)));
-            Node::vector(Kind::List, nodes)
-        };
+        let all = |values: &[Value<'b>]| self.list_of(values.iter().map(|value| self.plain(value)));
         match value {
             Value::Array(values) => all(values),
             Value::Object(object) => all(object.values).named(self.names(object.keys)),
