@@ -21,8 +21,7 @@ pub(crate) struct Banner {
 impl Banner {
     pub(crate) fn new(file: String, settings: &Settings, pool: &PoolOptions) -> Self {
         let several = pool.n_max > 1;
-        let workers =
-            if pool.n_min == pool.n_max { pool.n_min.to_string() } else { format!("{}-{}", pool.n_min, pool.n_max) };
+        let workers = pool.workers();
         // a wrong one is told when the server is opened
         let base_path = settings.base_path().unwrap_or_default().to_owned();
         Self { file, threads: settings.threads, has_tls: settings.tls.is_some(), base_path, workers, several }

@@ -53,6 +53,16 @@ impl Default for PoolOptions {
 }
 
 impl PoolOptions {
+    /// How many workers there are, as the option says it: `4` or `1-4`.
+    pub fn workers(&self) -> String {
+        let PoolOptions { n_min, n_max, .. } = self;
+        if n_min == n_max {
+            n_min.to_string()
+        } else {
+            format!("{n_min}-{n_max}")
+        }
+    }
+
     /// The same, with other bounds of how many workers there are.
     ///
     /// # Errors

@@ -54,11 +54,10 @@ impl Supervisor {
 
     /// Other bounds for the number of workers.
     pub(crate) fn scale(&mut self, n_min: usize, n_max: usize, now: Instant) {
-        let before = (self.options.n_min, self.options.n_max);
+        let before = self.options.workers();
         (self.options.n_min, self.options.n_max) = (n_min, n_max);
         self.recycling.resize(n_min, n_max, now);
-        let shown = |(min, max)| if min == max { format!("{min}") } else { format!("{min}-{max}") };
-        self.reports.info(&format!("workers={}, it was {}", shown((n_min, n_max)), shown(before)));
+        self.reports.info(&format!("workers={}, it was {before}", self.options.workers()));
     }
 
     /// Retires workers that are more than there should be, since fewer were asked for: those whose end costs least.
