@@ -9,8 +9,7 @@
 #'
 #' @param name Which state, a string. All that ask for the same name have the same values; packages take their own.
 #' @returns A list of class `dr_state` with these functions. `key` is a string of UTF-8, of at most 1024 bytes together
-#'   with `name`; `ttl` is the
-#'   lifetime of a value in seconds, or a string as `"10m"`, and `NULL` for no end.
+#'   with `name`; `ttl` is the lifetime of a value in seconds, or a string as `"10m"`, and `NULL` for no end.
 #'
 #'   | | |
 #'   |---|---|
@@ -55,7 +54,7 @@ dr_state <- function(name) {
   name <- enc2utf8(name)
   structure(class = "dr_state", list(
     get = function(key, default = NULL) {
-      value <- state_value(.Call(C_shared_state_get, name, key, TRUE), sys.call())
+      value <- read_state(name, key, sys.call())
       if (value$version) value$value else default
     },
     set = function(key, value, ttl = NULL) {
@@ -70,7 +69,7 @@ dr_state <- function(name) {
     cas = function(key, expected, new, ttl = NULL) {
       call <- sys.call()
       repeat {
-        is <- state_value(.Call(C_shared_state_get, name, key, TRUE), call)
+        is <- read_state(name, key, call)
         if (!identical(is$value, expected)) return(FALSE)
         if (state_set(name, key, new, ttl, is$version, call)) return(TRUE)
       }
@@ -79,7 +78,7 @@ dr_state <- function(name) {
       call <- sys.call()
       check_takes(fn, "fn", 1L, "one argument, the value", call = call)
       repeat {
-        is <- state_value(.Call(C_shared_state_get, name, key, TRUE), call)
+        is <- read_state(name, key, call)
         new <- fn(if (is$version) is$value else default)
         if (state_set(name, key, new, ttl, is$version, call)) return(new)
       }
@@ -133,7 +132,8 @@ not_data <- function(value) {
 }
 
 # What the engine has: list(value, version), 0 for none.
-state_value <- function(both, call) {
+read_state <- function(name, key, call) {
+  both <- .Call(C_shared_state_get, name, key)
   if (is.character(both[[2L]])) state_result(both, call)
   value <- both[[1L]]
   list(value = if (is.raw(value)) unserialize(value) else value, version = both[[2L]])

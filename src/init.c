@@ -144,7 +144,7 @@ static const R_CallMethodDef calls[] = {
     CALL("schema_problem", drv_call_schema_problem, 2),
     CALL("shared_state_add", drv_call_state_add, 4),
     CALL("shared_state_delete", drv_call_state_delete, 2),
-    CALL("shared_state_get", drv_call_state_get, 3),
+    CALL("shared_state_get", drv_call_state_get, 2),
     CALL("shared_state_keys", drv_call_state_keys, 1),
     CALL("shared_state_set", drv_call_state_set, 5),
     CALL("secret_hash", drv_call_secret_hash, 2),

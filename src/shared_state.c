@@ -29,22 +29,17 @@ static SEXP as_r(const drv_state_value *value) {
   return bytes;
 }
 
-/* .Call: the value, or NULL; with its version, a list of both, whose first is NULL, and second 0, for none. */
-SEXP drv_call_state_get(SEXP name, SEXP key, SEXP with_version) {
+/* .Call: list(value, version): NULL and 0 for none. */
+SEXP drv_call_state_get(SEXP name, SEXP key) {
   drv_error error;
   drv_state_value value = {.version = 0};
   int found = drv_state_get(drv_text(name), key_text(key), &value, &error);
   if (found < 0) return drv_start_error(&error);
-  SEXP out = PROTECT(found ? as_r(&value) : R_NilValue);
-  if (Rf_asLogical(with_version)) {
-    SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
-    SET_VECTOR_ELT(both, 0, out);
-    SET_VECTOR_ELT(both, 1, Rf_ScalarReal(value.version));
-    UNPROTECT(2);
-    return both;
-  }
+  SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
+  if (found) SET_VECTOR_ELT(both, 0, as_r(&value));
+  SET_VECTOR_ELT(both, 1, Rf_ScalarReal(value.version));
   UNPROTECT(1);
-  return out;
+  return both;
 }
 
 /* .Call: whether it was set. `value` is a single number without attributes, or a raw vector. */

@@ -6,7 +6,7 @@
 /* .Call entries */
 SEXP drv_call_state_add(SEXP name, SEXP key, SEXP by, SEXP lifetime);
 SEXP drv_call_state_delete(SEXP name, SEXP key);
-SEXP drv_call_state_get(SEXP name, SEXP key, SEXP with_version);
+SEXP drv_call_state_get(SEXP name, SEXP key);
 SEXP drv_call_state_keys(SEXP name);
 SEXP drv_call_state_set(SEXP name, SEXP key, SEXP value, SEXP lifetime, SEXP version);
 
