@@ -112,8 +112,9 @@ kind_of_file <- function(file) {
   if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
   lines <- lines_of(file)
-  if (makes_shiny(file, lines)) return("shiny")
-  if (has_annotations(lines) && !makes_app(lines)) "plumber" else "script"
+  words <- words_of(lines)
+  if (makes_shiny(file, words)) return("shiny")
+  if (has_annotations(lines) && !makes_app(words)) "plumber" else "script"
 }
 
 lines_of <- function(file) {
@@ -127,8 +128,8 @@ annotation <- paste0(
   "^#['*]\\s*@(get|post|put|delete|head|options|patch|use|filter|assets|plumber|apiTitle|apiDescription)\\b"
 )
 
-# Whether a file calls what makes an app by itself. Its comments may look like those of plumber all the same.
-makes_app <- function(lines) any(c("dr_app", "dr_serve", "dr_rook") %in% words_of(lines))
+# Whether code with these words makes an app by itself. Its comments may look like those of plumber all the same.
+makes_app <- function(words) any(c("dr_app", "dr_serve", "dr_rook") %in% words)
 
 # The names in code, none when it does not parse.
 words_of <- function(lines) {
@@ -136,11 +137,10 @@ words_of <- function(lines) {
 }
 
 # Whether a file makes an app of Shiny, which it leaves to others to run. Of one that calls runApp(), that call is told.
-makes_shiny <- function(file, lines) {
+makes_shiny <- function(file, words) {
   if (!grepl("[.]r$", file, ignore.case = TRUE)) return(FALSE)
   if (is_part_of_shiny(file)) return(TRUE)
-  words <- words_of(lines)
-  any(c("shinyApp", "shinyAppDir") %in% words) && !any(c("runApp", "dr_app", "dr_serve", "dr_rook") %in% words)
+  any(c("shinyApp", "shinyAppDir") %in% words) && !makes_app(words) && !"runApp" %in% words
 }
 
 is_part_of_shiny <- function(file) tolower(basename(file)) %in% c("server.r", "ui.r")
