@@ -32,8 +32,8 @@ c_app <- function() {
   file.path(here, "c-app.R")
 }
 
-# R starts in two thirds of the time without the packages that it attaches by itself, so apps here say stats::runif().
-# The `env` of a test whose packages do not say it:
+# Servers here have few packages (with_few_packages()), so apps say stats::runif(). The `env` of a test whose packages
+# do not say it:
 with_usual_packages <- c(R_DEFAULT_PACKAGES = "datasets,utils,grDevices,graphics,stats,methods")
 
 # Starts a command and remembers it. Gives list(process, pid, port, url, log(), marks): port and url are NULL when it
@@ -42,8 +42,8 @@ launch <- function(command, env = NULL, ready = listens) {
   marks <- new_marks()
   env <- c(MARKS = marks, FAULTS = compile(file.path(here, "faults.c"), library = TRUE),
     R_APP = file.path(here, "app.R"), env)
-  if (!"R_DEFAULT_PACKAGES" %in% names(env)) env <- c(env, R_DEFAULT_PACKAGES = "NULL")
-  server <- c(start_program(command, env, ready = ready, stdin = NULL, cleanup_tree = FALSE), marks = marks)
+  process <- start_program(command, with_few_packages(env), ready = ready, stdin = NULL, cleanup_tree = FALSE)
+  server <- c(process, marks = marks)
   servers[[length(servers) + 1L]] <<- server
   server
 }

@@ -27,10 +27,9 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
     "dr_serve(app, port = 0L, block = TRUE", paste(arguments, collapse = ""), ")"
   )), file, useBytes = TRUE)
 
-  # R starts in two thirds of the time without the packages that it attaches by itself
-  if (!"R_DEFAULT_PACKAGES" %in% names(env)) env <- c(env, R_DEFAULT_PACKAGES = "NULL")
   marks <- new_marks()
-  server <- c(start_program(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file), c(MARKS = marks, env),
+  env <- with_few_packages(c(MARKS = marks, env))
+  server <- c(start_program(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file), env,
     out = file.path(folder, "stdout.log")), marks = marks)
   withr::defer({
     server$process$kill()
