@@ -1,7 +1,8 @@
 #!/bin/bash
 # What tools/test.sh makes of stages that fail, and what runners share for that: tests/lib/run.sh, from the root. Each
 # case of tools/test.sh has stages of its own, whose tests are one line of shell each; failures.* and the limit of a
-# test in wait.* are tried by themselves. Ends with "N passed, N failed". Not for the runners themselves.
+# test in wait.* are tried by themselves, and curl.R beside the program. Ends with "N passed, N failed". Not for the
+# runners themselves.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -177,5 +178,9 @@ for test in (lambda: 1, endless, deaf, wrong, long):
     print("passed", flush=True)
   except Exception as error:
     print(error, flush=True)'
+
+wrong=""
+python3 -B tests/lib/curl-cases.py > "$folder/output" 2>&1 || wrong="its exit status is $?"
+report "curl.R sends what the program sends" "$wrong" "$folder/output"
 
 summary

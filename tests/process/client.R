@@ -1,4 +1,4 @@
-# Requests: one, by curl, or many with an exact account, by benchmarks/client/load.c.
+# Requests: one, as curl sends it, or many with an exact account, by benchmarks/client/load.c.
 
 clients <- list()
 
@@ -48,7 +48,15 @@ ask_later <- function(server, path, ..., wait = 120) {
   }
 }
 
-ask <- function(server, path, ...) ask_later(server, path, ...)()
+# The same, and waits for its answer: in this process where that can be.
+ask <- function(server, path, ..., wait = 120) {
+  came <- curl_here(paste0(server$url, path), c(...), wait)
+  if (is.null(came)) return(ask_later(server, path, ..., wait = wait)())
+  bytes <- rawConnection(came$raw)
+  on.exit(close(bytes))
+  list(status = sprintf("%03d", came$status), seconds = came$seconds,
+    body = paste(readLines(bytes, warn = FALSE), collapse = "\n"), head = came$head)
+}
 
 # Whether a request that was started by ask_later() has its answer, or none any more.
 is_over <- function(request) !environment(request)$client$is_alive()

@@ -21,7 +21,7 @@ invisible(compiler::enableJIT(0L))
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R", "lib/ports.R")) {
+for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R", "lib/ports.R", "lib/curl.R")) {
   source(file.path(root, "tests", file))
 }
 offer_gates(file.path(root, "tests/lib"))

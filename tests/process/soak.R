@@ -5,7 +5,7 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("jobs.R", "lib/wait.R", "lib/marks.R", "lib/start.R")) {
+for (file in c("jobs.R", "lib/wait.R", "lib/marks.R", "lib/start.R", "lib/curl.R")) {
   source(file.path(root, "tests", file))
 }
 offer_gates(file.path(root, "tests/lib"))

@@ -1,4 +1,4 @@
-# A server in a child R process, and curl to talk to it: what every test over real sockets starts from.
+# A server in a child R process, and requests to it: what every test over real sockets starts from.
 # Not for tests of an app's compiled form: those need no server (test-app-compile.R).
 
 # Writes `app_code` to a file, runs it with Rscript and waits until the server listens.
@@ -47,33 +47,43 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
   server
 }
 
-# One request through the curl program.
+# One request, as the program curl sends it.
 #   server  what local_server() answered, or a URL
 #   target  path and query, sent as they are (curl's --path-as-is)
-#   ...     further arguments of curl, e.g. "-X", "POST", "-d", "a=1"
+#   ...     further words of curl's command line, e.g. "-X", "POST", "-d", "a=1"
 # Answers a list: status (integer), headers (named chr, names in lower case, repeats kept),
 # raw (the body's bytes), body (the body as UTF-8 text, NA when it has NUL bytes).
 http <- function(server, target = "/", ...) {
-  url <- if (is.list(server)) server$url else server
-  head_file <- tempfile("head-")
-  body_file <- tempfile("body-")
-  on.exit(unlink(c(head_file, body_file)))
-  ran <- processx::run("curl", c(
-    "--silent", "--show-error", "--path-as-is", "--globoff", "--max-time", patience(30),
-    "--dump-header", head_file, "--output", body_file, ..., paste0(url, target)
-  ), error_on_status = FALSE)
-  if (ran$status != 0L) stop("curl: ", ran$stderr, call. = FALSE)
-  lines <- sub("\r$", "", readLines(head_file, warn = FALSE))
+  url <- paste0(if (is.list(server)) server$url else server, target)
+  came <- curl_here(url, c("--path-as-is", ...), patience(30))
+  if (is.null(came)) came <- curl_program(url, ...)
+  if (length(came$error)) stop("curl: ", came$error, call. = FALSE)
   # after redirects or a 100 (Continue) the last head counts
-  lines <- lines[seq(max(grep("^HTTP/", lines)), length(lines))]
+  lines <- came$head[seq(max(grep("^HTTP/", came$head)), length(came$head))]
   fields <- grep("^[^:]+:", lines[-1L], value = TRUE)
   headers <- trimws(sub("^[^:]+:", "", fields))
   names(headers) <- tolower(sub(":.*", "", fields))
-  # to HEAD, curl writes the head as output
-  raw <- if (file.exists(body_file) && !"--head" %in% c(...)) readBin(body_file, "raw", file.size(body_file)) else raw()
-  body <- if (any(raw == 0L)) NA_character_ else rawToChar(raw)
+  body <- if (any(came$raw == 0L)) NA_character_ else rawToChar(came$raw)
   Encoding(body) <- "UTF-8"
-  list(status = as.integer(strsplit(lines[[1L]], " ")[[1L]][[2L]]), headers = headers, raw = raw, body = body)
+  list(
+    status = as.integer(strsplit(lines[[1L]], " ")[[1L]][[2L]]), headers = headers, raw = came$raw, body = body
+  )
+}
+
+# What curl_here() gives of a request, through the program, for words that are known to it alone.
+curl_program <- function(url, ...) {
+  head <- tempfile("head-")
+  body <- tempfile("body-")
+  on.exit(unlink(c(head, body)))
+  ran <- processx::run("curl", c("--silent", "--show-error", "--path-as-is", "--globoff", "--max-time", patience(30),
+    "--dump-header", head, "--output", body, ..., url), error_on_status = FALSE)
+  if (ran$status != 0L) return(list(error = ran$stderr))
+  # to HEAD, curl writes the head as output
+  has_body <- file.exists(body) && !"--head" %in% c(...)
+  list(
+    head = sub("\r$", "", readLines(head, warn = FALSE)),
+    raw = if (has_body) readBin(body, "raw", file.size(body)) else raw()
+  )
 }
 
 # The same, with the body parsed as JSON.
