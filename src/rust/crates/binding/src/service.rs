@@ -5,14 +5,14 @@
 use crate::console::console;
 use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
-use engine::{Gauge, Settings, StartError};
+use engine::{Gauge, StartError};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
-use supervisor::{Event, Failure, PoolOptions, Service, Source, WorkerStatus};
+use supervisor::{read_options, read_settings, Event, Failure, Service, Source, WorkerStatus};
 
 /// A service, and what C reads of its last answer.
 pub struct RunningService {
@@ -85,9 +85,9 @@ pub unsafe extern "C" fn drv_service_start(
     let started = shield(Err((3, "the engine failed".to_owned())), || {
         // SAFETY: the caller's.
         let source = unsafe { (*source).take() }.map_err(|e| (2, e))?;
-        let mut settings: Settings = sonic_rs::from_slice(settings).map_err(|e| (2, format!("configuration: {e}")))?;
+        let mut settings = read_settings(settings).map_err(|e| (2, format!("configuration: {e}")))?;
         settings.console = console();
-        let options: PoolOptions = sonic_rs::from_slice(options).map_err(|e| (2, format!("configuration: {e}")))?;
+        let options = read_options(options).map_err(|e| (2, format!("configuration: {e}")))?;
         Service::start(settings, options, source, Arc::new(move || wake())).map_err(|e| match e {
             StartError::Listen(e) => (1, e),
             StartError::Config(e) => (2, e),

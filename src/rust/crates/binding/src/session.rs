@@ -7,16 +7,15 @@ use crate::natives::CNatives;
 use crate::node::{Node, Str};
 use crate::service::Answer;
 use crate::shield::{borrowed, shield, Error};
-use engine::{AppConfig, Gauge, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
+use engine::{Gauge, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
-use serde::Deserialize;
 use shm::Ring;
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use supervisor::WorkerState;
+use supervisor::{read_app, read_whole, WorkerState};
 use worker::{Running, Worker};
 
 /// A server whose worker is this thread.
@@ -90,7 +89,7 @@ impl Session {
     /// As for [`CNatives::ready`].
     unsafe fn renew(&mut self, json: &[u8], natives: &CNatives) -> Result<(), (u16, String)> {
         self.server.reload_tls();
-        let app: AppConfig = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+        let app = read_app(json).map_err(|e| (2, format!("configuration: {e}")))?;
         let routes = Routes::new(&app).map_err(|e| (2, e))?;
         let log = self.server.log().clone();
         // SAFETY: the caller's.
@@ -170,13 +169,6 @@ pub unsafe extern "C" fn drv_session_start(
     }
 }
 
-/// What R says of a server and its app.
-#[derive(Deserialize)]
-struct Start {
-    settings: Settings,
-    app: AppConfig,
-}
-
 const FIRST: u32 = 1;
 
 /// # Safety
@@ -187,7 +179,7 @@ unsafe fn start(
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
 ) -> Result<(Session, Link), (u16, String)> {
-    let Start { mut settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+    let (mut settings, app) = read_whole(json).map_err(|e| (2, format!("configuration: {e}")))?;
     settings.console = console();
     let routes = Routes::new(&app).map_err(|e| (2, e))?;
     let threads = settings.cpp_workers;

@@ -12,6 +12,7 @@ use shm::{Channel, LinkFds, Received};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::time::Duration;
 use std::{io, ptr};
+use supervisor::read_app;
 use wire::control::{ZygoteNews, ZygoteOrder};
 
 /// The end of the channel, the app, and the order that is being carried out.
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn drv_zygote_loaded(zygote: *mut Zygote, app: *const u8, 
     // SAFETY: the caller's.
     let (zygote, app) = unsafe { (&mut *zygote, borrowed(app, len)) };
     let done = shield(Err("the engine failed".to_owned()), || {
-        zygote.app = Some(sonic_rs::from_slice(app).map_err(|e| e.to_string())?);
+        zygote.app = Some(read_app(app)?);
         // words before the piece take room as well
         for piece in app.chunks(Channel::LONGEST - 64) {
             zygote.send(ZygoteNews::App(piece));

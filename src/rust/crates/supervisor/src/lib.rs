@@ -7,6 +7,7 @@
 
 mod asker;
 mod board;
+mod configuration;
 mod ended;
 mod ending;
 mod event;
@@ -37,6 +38,7 @@ mod zygotes;
 
 pub use asker::OnOutcome;
 pub use board::{quick_status, worker_status};
+pub use configuration::{read_app, read_options, read_settings, read_whole};
 pub use engine::{WorkerState, WorkerStatus};
 pub use event::{Event, Failure, Parts};
 pub use options::{usable_cores, PoolOptions, Start};

@@ -1,6 +1,7 @@
 //! The server's side of a process that loads the app, a zygote or a fresh worker: its control channel and what it has
 //! reported of the app.
 
+use crate::configuration::read_app;
 use crate::scratch::Scratch;
 use engine::AppConfig;
 use shm::{close_elsewhere, Channel, LinkFds, Received};
@@ -91,7 +92,7 @@ impl Loader {
     pub fn finish(&mut self) -> Result<AppConfig, String> {
         self.loaded = true;
         let text = std::mem::take(&mut self.app);
-        sonic_rs::from_slice(&text).map_err(|e| format!("what R told of the app cannot be read: {e}"))
+        read_app(&text).map_err(|e| format!("what R told of the app cannot be read: {e}"))
     }
 }
 
