@@ -109,7 +109,8 @@ unlist_raw <- function(list) if (length(list) == 1) list[[1]] else as.raw(unlist
 data_bytes <- function(name, length, turn) {
   if (is.null(made_data[[name]])) made_data[[name]] <- make_data(name)
   all <- made_data[[name]]
-  all[((turn - 1) * length + seq_len(length) - 1) %% length(all) + 1]
+  before <- ((turn - 1) * length) %% length(all)
+  rep_len(all, before + length)[before + seq_len(length)]
 }
 
 made_data <- new.env()
