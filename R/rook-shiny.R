@@ -13,6 +13,7 @@ shiny_internals <- c(
 # `x` is a shiny.appobj.
 shiny_app <- function(x) {
   check_shiny()
+  fetch_shiny()
   state <- new.env(parent = emptyenv())
   state$folder <- paths_folder()
   httpuv_app <- shiny_for_httpuv(x, state)
@@ -22,7 +23,7 @@ shiny_app <- function(x) {
   app$further_statics <- function(prefix) {
     list(list(mount = paste0(prefix, "/shared"), dir = system.file("www", "shared", package = "shiny")))
   }
-  app <- with_websockets(app, httpuv_app)
+  app <- with_websockets(app, httpuv_app, is_session = TRUE)
   dr_on_worker_start(app, function() begin_shiny(x, state))
   dr_on_worker_stop(app, function() end_shiny(x, state))
   dr_on_stop(app, function() unlink(state$folder, recursive = TRUE))
@@ -39,6 +40,14 @@ check_shiny <- function() {
     "it is an app of Shiny, and drover does not know version ", format(utils::packageVersion("shiny")),
     " of that package, which has no ", and_list(paste0(missing, "()")), ": 1.7.4 is known to work"
   )
+}
+
+# Has all of Shiny, and of what it uses, in memory before there are workers: each visitor's would otherwise fetch it for
+# itself, which takes time and memory that they can share. Collected twice, it is among what R takes to live long, and
+# does not write to in most of its collections.
+fetch_shiny <- function() {
+  used <- setdiff(names(getNamespaceImports("shiny")), c("", "base"))
+  for (package in c("shiny", used)) fetch_package(package)
 }
 
 # As runApp() does: server.R and the like call functions of Shiny without its name.

@@ -2,8 +2,9 @@
 # it, which are of the process that they were made in. So is the connection: what happens on it goes to the worker that
 # took it. Neighbours: rook-app.R; websocket-routes.R, whose route this is; websocket.R.
 
-# `app`, which was made of `given`, with the WebSockets that this has, if it has any.
-with_websockets <- function(app, given) {
+# `app`, which was made of `given`, with the WebSockets that this has, if it has any. `is_session`: each is that of a
+# visitor, who may have a worker alone.
+with_websockets <- function(app, given, is_session = FALSE) {
   if (!opens_websockets(given)) return(app)
   open <- new.env(parent = emptyenv())
   settings <- websocket_settings(
@@ -13,8 +14,8 @@ with_websockets <- function(app, given) {
   # httpuv has no limit; here a message may be as long as the body of a request
   settings$max_message <- NULL
   app$rest_websocket <- c(settings, list(
-    is_kept = TRUE, on_connect = websocket_opener(given, open), on_message = websocket_receiver(open),
-    on_close = function(conn) end_websocket(open, websocket_key(conn))
+    is_kept = TRUE, is_session = is_session, on_connect = websocket_opener(given, open),
+    on_message = websocket_receiver(open), on_close = function(conn) end_websocket(open, websocket_key(conn))
   ))
   app$leave_websockets <- function() leave_websockets(open)
   dr_on_worker_stop(app, app$leave_websockets)

@@ -90,6 +90,12 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #'   those of [dr_run()] load the file each. Memory is not shared. `"auto"`: as forks, unless the file of [dr_run()]
 #'   has opened connections, children or threads, which forks must not share: then each worker loads the file, and a
 #'   line of the log names what was found. Forks, also those of a session, cannot use what was opened before them.
+#' @param sessions_per_worker How many sessions of an app of Shiny one worker has, a single whole number. Beside the
+#'   workers for pages, workers are forked as visitors come, and each ends when its visitors have gone. `0` for no such
+#'   workers: then all sessions are spread over `workers`, as they are with `workers = 1` and with `start = "spawn"`.
+#' @param max_workers Most workers, those for sessions among them, a single whole number in 0..1024. Further visitors
+#'   share the workers that have sessions. `0` for as many as the memory allows that is free when the server starts: one
+#'   for each 128 MB, at most 200.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
 #' @param max_requests Replace a worker after about this many requests, 10 % more or less; 0 for never.
@@ -103,8 +109,9 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @examples
 #' dr_pool(max_rss = "2GB", max_requests = 10000)
 #' @export
-dr_pool <- function(..., start = c("auto", "fork", "spawn"), check_unused = 10, max_age = 300, max_requests = 0,
-                    max_rss = 0, max_lifetime = 0, start_timeout = 300) {
+dr_pool <- function(..., start = c("auto", "fork", "spawn"), sessions_per_worker = 1, max_workers = 0,
+                    check_unused = 10, max_age = 300, max_requests = 0, max_rss = 0, max_lifetime = 0,
+                    start_timeout = 300) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("pool", environment(), call)

@@ -227,9 +227,10 @@ websocket_field <- function(route, asks, events) {
   in_c <- !is.null(route$package)
   websocket <- list(
     events = events, on_close = in_c || !is.null(route$on_close), is_kept = isTRUE(route$is_kept),
-    protocols = as.list(route$protocols), origins = if (!is.null(route$origins)) as.list(route$origins),
-    deflate = route$deflate, max_message = route$max_message, max_conns = route$max_conns,
-    ping_interval = route$ping_interval, idle_timeout = route$idle_timeout, max_lifetime = route$max_lifetime
+    is_session = isTRUE(route$is_session), protocols = as.list(route$protocols),
+    origins = if (!is.null(route$origins)) as.list(route$origins), deflate = route$deflate,
+    max_message = route$max_message, max_conns = route$max_conns, ping_interval = route$ping_interval,
+    idle_timeout = route$idle_timeout, max_lifetime = route$max_lifetime
   )
   c(
     list(methods = "GET", pattern = enc2utf8(route$path), handler = asks, runs = if (in_c) "inline" else "r"),

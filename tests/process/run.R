@@ -10,6 +10,7 @@
 # session; "all" runs each test in all ways, those of test_every_worker() in all five.
 #
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, websocket.R messages,
+# shiny.R pages of Shiny,
 # storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C,
 # c-app.R the same app with C handlers; the tests are in test-*.R.
 #
@@ -25,7 +26,7 @@ for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/sta
   source(file.path(root, "tests", file))
 }
 offer_gates(file.path(root, "tests/lib"))
-for (file in c("checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
+for (file in c("checks.R", "family.R", "server.R", "client.R", "websocket.R", "shiny.R", "storm.R")) {
   source(file.path(here, file))
 }
 

@@ -38,6 +38,7 @@ shinyApp(
       tagList("widget", htmltools::htmlDependency(paste0("widget", input$name), "1.0", folder, script = "widget.js"))
     })
     output$wrong <- renderText(if (isTRUE(input$wrong)) stop("a secret of the app"))
+    observe(if (length(input$busy)) stand_at(input$busy))
     observe(if (isTRUE(input$fail)) stop("another secret"))
     observe(if (isTRUE(input$quit)) stopApp())
     output$file <- renderText({

@@ -218,7 +218,7 @@ impl World {
             takes_hints: kind & 4 != 0,
             counts: true,
             peer: None,
-            is_kept: kind & 32 != 0,
+            opens: (kind & 32 != 0).then_some(kind.into()),
             batch: (kind & 3 == 1).then_some(Batch { most: 8, bytes: 1 << 20 }),
             owner: match kind >> 6 {
                 1 => Some(Owner::Process(1)),

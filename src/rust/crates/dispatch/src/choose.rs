@@ -12,6 +12,7 @@
 //!
 //! A request for a connection that stays with its worker goes to a lane with a thread to spare, of those that are not
 //! away to the one whose worker has the fewest of these; with all threads busy it is as any other that is not quick.
+//! Where visitors have processes of their own, `sessions` says which workers may have it at all.
 //!
 //! A worker that has as many promises under way as it may have is given no requests: they wait for it, or go to others.
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
@@ -37,19 +38,19 @@ const LONG: u32 = 10_000;
 /// A request that has run this long is slow, even if expected to be quick: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
-/// Of lanes with a thread to spare the greatest: one that is not away; whose worker has the fewest connections that
-/// stay with it, where that counts; with the fewest requests; that begins what it is given; with least under way; used
+/// Of lanes with a thread to spare the greatest: one that is not away; whose worker costs least, as `sessions`
+/// has it; with the fewest requests; that begins what it is given; with least under way; used
 /// last.
 type Rank = (bool, usize, usize, u32, usize, u64);
 
-/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now. `kept`:
-/// how many connections a worker has that stay with it, or 0 where that does not count.
+/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now. `cost`:
+/// how unwelcome it is to a worker, as `sessions` has it; `None` for one that is not to have it.
 pub(crate) fn choose(
     workers: &Slab<Worker>,
     generation: u32,
     runs: Runs,
     expected: Option<u32>,
-    kept: impl Fn(&Worker) -> usize,
+    cost: impl Fn(&Worker) -> Option<usize>,
 ) -> Option<usize> {
     // the clock is read only when a worker that is busy may get it
     let clock = OnceCell::new();
@@ -62,6 +63,7 @@ pub(crate) fn choose(
         if runs != Runs::Inline && lane.is_blocked(now, SLOW) {
             continue;
         }
+        let Some(cost) = cost(worker) else { continue };
         let (load, width) = (lane.load(runs), lane.width_of(runs));
         let most = MOST.min(lane.room());
         let fits = |micros: u64| load.micros <= micros * width as u64;
@@ -70,8 +72,8 @@ pub(crate) fn choose(
         }
         if load.n < width {
             let (running, under_way) = (usize::MAX - lane.running(), usize::MAX - lane.len());
-            let few = usize::MAX - kept(worker);
-            let rank = (!lane.is_away(), few, running, u32::MAX - lane.missed(), under_way, worker.last_turn);
+            let cheap = usize::MAX - cost;
+            let rank = (!lane.is_away(), cheap, running, u32::MAX - lane.missed(), under_way, worker.last_turn);
             if spare.is_none_or(|(best, _)| rank > best) {
                 spare = Some((rank, at));
             }

@@ -13,6 +13,13 @@ pub trait Commands: Send + Sync {
     /// This worker is given nothing any more: it has died, or is to end.
     fn has_left(&self, _owner: Owner) {}
 
+    /// This worker is given the request that opens a connection, which will stay with it: until it is there, or is
+    /// not, it counts as one that it has.
+    fn takes(&self, _owner: Owner, _connection: u64) {}
+
+    /// That request was taken back from the worker.
+    fn gives_back(&self, _connection: u64) {}
+
     /// How many connections this worker has, of those that stay with one.
     fn kept_by(&self, _owner: Owner) -> usize {
         0

@@ -216,6 +216,7 @@ mod bound;
 mod leaving;
 mod places;
 mod requests;
+mod sessions;
 mod tasks;
 #[cfg(test)]
 mod tests;

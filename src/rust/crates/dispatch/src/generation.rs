@@ -7,10 +7,31 @@ use crate::runs::Runs;
 use crate::submission::Origin;
 use exchange::follow;
 
+/// What a request stands in line for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// any handler of this kind
+    Of(Runs),
+    /// R of a worker that may have one more session: others do not wait behind it
+    Session,
+}
+
+impl Line {
+    /// All that there are.
+    pub(crate) const ALL: [Line; 4] = [Line::Of(Runs::R), Line::Of(Runs::Inline), Line::Of(Runs::Pool), Line::Session];
+
+    fn index(self) -> usize {
+        match self {
+            Line::Of(runs) => runs as usize,
+            Line::Session => Line::ALL.len() - 1,
+        }
+    }
+}
+
 pub(crate) struct Generation {
     pub id: u32,
     /// requests without a worker by what they wait for; some may have ended since
-    waiting: [Waiting; 3],
+    waiting: [Waiting; Line::ALL.len()],
     /// another has taken over: this one ends when its requests have
     pub closing: bool,
     pace: Vec<Option<u32>>,
@@ -21,9 +42,9 @@ impl Generation {
         Generation { id, waiting: Default::default(), closing: false, pace: Vec::new() }
     }
 
-    /// The waiting requests for one kind of handler: those that wait for a thread do not hold up those that wait for R.
-    pub(crate) fn waiting(&mut self, runs: Runs) -> &mut Waiting {
-        &mut self.waiting[runs as usize]
+    /// The requests in one line: those that wait for a thread do not hold up those that wait for R.
+    pub(crate) fn waiting(&mut self, line: Line) -> &mut Waiting {
+        &mut self.waiting[line.index()]
     }
 
     /// How many wait in all.

@@ -43,7 +43,7 @@ pub use commands::Commands;
 pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use owner::Owner;
-pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
+pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats, SHARED_SESSIONS};
 pub use queue::Queue;
 pub use running::Running;
 pub use runs::Runs;

@@ -70,6 +70,8 @@ pub struct WorkerStats {
     pub promises: AtomicU64,
     /// bytes that it has allocated, as it said last; 0 before it did
     pub heap: AtomicU64,
+    /// whether it has ever had a session of a visitor
+    pub had_session: AtomicBool,
     /// set before the worker is attached: after this many requests it is worn out; 0 for never
     pub max_requests: AtomicU64,
 }
@@ -161,6 +163,8 @@ pub(crate) struct Shared {
     pub(crate) events: UnboundedSender<PoolEvent>,
     receiver: Mutex<Option<UnboundedReceiver<PoolEvent>>>,
     pub(crate) growable: AtomicBool,
+    /// how many sessions of visitors a worker is given, see [`Pool::set_sessions`]
+    pub(crate) sessions: AtomicUsize,
     /// workers that are attached
     pub(crate) ready: AtomicUsize,
     /// requests whose clients wait for an answer
@@ -177,6 +181,9 @@ pub(crate) struct Shared {
     pub(crate) most: AtomicUsize,
 }
 
+/// As many sessions for a worker as come, see [`Pool::set_sessions`].
+pub const SHARED_SESSIONS: usize = usize::MAX;
+
 /// Handle to the pool of a server.
 #[derive(Clone)]
 pub struct Pool(pub(crate) Arc<Shared>);
@@ -191,6 +198,7 @@ impl Pool {
             events,
             receiver: Mutex::new(Some(receiver)),
             growable: AtomicBool::new(false),
+            sessions: AtomicUsize::new(0),
             ready: AtomicUsize::new(0),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -252,6 +260,13 @@ impl Pool {
     /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.
     pub fn set_growable(&self, growable: bool) {
         self.0.growable.store(growable, Ordering::Relaxed);
+    }
+
+    /// How many sessions of visitors a worker is given: further ones wait for others, of which the last is kept for
+    /// requests. [`SHARED_SESSIONS`] where there will be no others, so that workers with sessions share what comes; 0
+    /// where sessions are as all that stays with a worker.
+    pub fn set_sessions(&self, most: usize) {
+        self.0.sessions.store(most, Ordering::Relaxed);
     }
 
     /// Workers that are attached.

@@ -42,8 +42,8 @@ pub struct Submission {
     pub counts: bool,
     /// the peer, if that is a process of this machine and no proxy for another client
     pub peer: Option<SocketAddr>,
-    /// whether what it opens stays with the worker that it goes to: one that has few of these goes before others
-    pub is_kept: bool,
+    /// the connection that it opens, where that stays with the worker that it goes to: see `sessions`
+    pub opens: Option<u64>,
     /// whether others of its route go with it that wait when it is handed to a worker
     pub batch: Option<Batch>,
     /// the one worker that it may go to: without it, its outcome is [`Outcome::Stale`]

@@ -225,6 +225,16 @@ impl Worker {
         }
     }
 
+    /// Whether it has ever had a session of a visitor.
+    pub(crate) fn had_session(&self) -> bool {
+        self.stats.had_session.load(Relaxed)
+    }
+
+    /// It has one now.
+    pub(crate) fn has_session(&self) {
+        self.stats.had_session.store(true, Relaxed);
+    }
+
     /// How connections name it that are its own.
     pub(crate) fn owner(&self) -> Owner {
         self.pid().map_or(Owner::Session(self.generation), Owner::Process)

@@ -62,6 +62,14 @@ impl Commands for Commander {
         self.websockets.has_left(owner);
     }
 
+    fn takes(&self, owner: Owner, connection: u64) {
+        self.websockets.expects(owner, connection);
+    }
+
+    fn gives_back(&self, connection: u64) {
+        self.websockets.expects_no_more(connection);
+    }
+
     fn kept_by(&self, owner: Owner) -> usize {
         self.websockets.kept_by(owner)
     }

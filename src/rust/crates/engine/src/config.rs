@@ -318,6 +318,11 @@ impl AppConfig {
     pub fn has_c_handlers(&self) -> bool {
         self.routes.iter().any(|route| route.runs != Runs::R)
     }
+
+    /// Whether visitors have sessions in it, of which each may have a worker of its own.
+    pub fn has_sessions(&self) -> bool {
+        self.routes.iter().any(|route| route.websocket.as_ref().is_some_and(|websocket| websocket.is_session))
+    }
 }
 
 /// The description of the app that R has made when it was loaded.
@@ -431,6 +436,9 @@ pub struct WebSocketConfig {
     /// whether a connection belongs to the worker in R that takes it: its handler says which that is
     #[serde(default)]
     pub is_kept: bool,
+    /// whether each is the session of a visitor, which may have a worker of its own
+    #[serde(default)]
+    pub is_session: bool,
     /// sub-protocols, the preferred one first
     #[serde(default)]
     pub protocols: Vec<String>,

@@ -48,7 +48,7 @@ pub use edge::policies::{PolicyConfig, RuleConfig};
 pub use edge::response_fields::HeaderConfig;
 pub use edge::session::SessionConfig;
 
-pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats};
+pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats, SHARED_SESSIONS};
 pub use exchange::now as now_ms;
 pub use failed::{FailedLine, FailedRequest, MARK as REDACTED};
 pub use gauge::Gauge;

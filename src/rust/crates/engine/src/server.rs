@@ -256,9 +256,14 @@ impl Server {
         Ok(())
     }
 
-    /// Whether WebSockets are open that would end with this worker process.
-    pub fn has_websockets_of(&self, pid: i32) -> bool {
-        self.context.websockets.kept_by(dispatch::Owner::Process(pid)) > 0
+    /// How many WebSockets are open, or about to be, that would end with this worker process.
+    pub fn websockets_of(&self, pid: i32) -> usize {
+        self.context.websockets.kept_by(dispatch::Owner::Process(pid))
+    }
+
+    /// Has `act` called, from any thread, when that has changed for a worker. It must not wait.
+    pub fn on_websockets(&self, act: impl Fn() + Send + Sync + 'static) {
+        self.context.websockets.on_change(Box::new(act));
     }
 
     /// Its workers.

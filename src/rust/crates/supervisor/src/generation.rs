@@ -78,6 +78,11 @@ impl Generation {
         self.app.as_ref().is_some_and(AppConfig::has_c_handlers)
     }
 
+    /// Whether its workers can be those of visitors, who have sessions in it: started when they come.
+    pub fn has_sessions(&self) -> bool {
+        !self.spawns && self.app.as_ref().is_some_and(AppConfig::has_sessions)
+    }
+
     /// How long it has been preparing, if that is to be said now: the next time after the same silence.
     pub fn has_word(&mut self, now: Instant) -> Option<Duration> {
         let GenerationStage::Preparing { deadline, .. } = self.stage else { return None };

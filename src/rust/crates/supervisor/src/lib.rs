@@ -31,6 +31,7 @@ mod stage;
 mod supervisor;
 mod takeover;
 mod turnover;
+mod visitors;
 mod worker_handle;
 mod workers;
 mod zygote;

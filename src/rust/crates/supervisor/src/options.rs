@@ -10,6 +10,11 @@ pub struct PoolOptions {
     pub n_min: usize,
     /// most workers; one more for a moment, when a worker is replaced
     pub n_max: usize,
+    /// how many sessions of visitors a worker is given, where an app has such and its workers are forked: then there
+    /// are workers for them beside those for requests; 0 for no such workers
+    pub sessions_per_worker: usize,
+    /// most workers, those with sessions among them; 0 for as many as the memory allows
+    pub max_workers: usize,
     /// how often the server looks for unused workers
     pub check_unused: f64,
     /// how long a worker may be unused before it is retired
@@ -38,6 +43,8 @@ impl Default for PoolOptions {
         PoolOptions {
             n_min: 1,
             n_max: 3,
+            sessions_per_worker: 1,
+            max_workers: 0,
             check_unused: 10.0,
             max_age: 300.0,
             max_requests: 0,
@@ -72,6 +79,17 @@ impl PoolOptions {
         scaled.check().map(|()| scaled)
     }
 
+    /// Most workers of an app whose visitors have workers of their own, with so many bytes of memory that are free.
+    /// One where one was asked for: then all is to be in one process.
+    pub(crate) fn most_workers(&self, memory: u64) -> usize {
+        if self.n_max == 1 {
+            return 1;
+        }
+        let by_memory = (memory / 2 / A_SESSION).min(MOST_BY_MEMORY);
+        let most = if self.max_workers > 0 { self.max_workers } else { by_memory as usize };
+        most.max(self.n_max)
+    }
+
     /// Whether they make sense together.
     ///
     /// # Errors
@@ -86,6 +104,9 @@ impl PoolOptions {
         }
         if n_max > MOST_WORKERS {
             return Err(format!("n_max must be at most {MOST_WORKERS}, not {n_max}"));
+        }
+        if self.max_workers > MOST_WORKERS {
+            return Err(format!("max_workers must be at most {MOST_WORKERS}, not {}", self.max_workers));
         }
         let times = [
             ("check_unused", self.check_unused, false),
@@ -113,6 +134,11 @@ pub fn usable_cores() -> usize {
 
 /// More processes than any machine has use for.
 const MOST_WORKERS: usize = 1024;
+
+/// What a worker with a session is taken to need beyond what it shares with its zygote, in bytes.
+const A_SESSION: u64 = 64 << 20;
+/// Most workers that are started as there is memory for them, and not as they were asked for.
+const MOST_BY_MEMORY: u64 = 200;
 
 /// A year is longer than any sensible setting, and far within what a clock can hold.
 pub(crate) const LONGEST: f64 = 31_536_000.0;
@@ -146,11 +172,21 @@ mod tests {
         assert_eq!(checked(|o| o.n_min = 0), Err("n_min must be at least 1, not 0".to_owned()));
         assert_eq!(checked(|o| o.n_min = 9), Err("n_max must be at least n_min (9), not 3".to_owned()));
         assert_eq!(checked(|o| o.n_max = 2000), Err("n_max must be at most 1024, not 2000".to_owned()));
+        assert_eq!(checked(|o| o.max_workers = 2000), Err("max_workers must be at most 1024, not 2000".to_owned()));
         assert_eq!(checked(|o| (o.max_age, o.graceful_timeout) = (0.0, 0.0)), Ok(()));
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
             assert!(checked(|o| o.max_lifetime = wrong).unwrap_err().starts_with("max_lifetime must be"));
         }
         assert_eq!(checked(|o| o.start_timeout = 0.0), Ok(()), "it may take as long as it likes");
         assert!(checked(|o| o.check_unused = 0.0).is_err());
+    }
+
+    #[test]
+    fn workers_for_sessions_are_as_many_as_was_said_or_as_memory_allows() {
+        let most = |n_max, max_workers, memory: u64| {
+            PoolOptions { n_max, max_workers, ..PoolOptions::default() }.most_workers(memory << 20)
+        };
+        assert_eq!([most(3, 0, 1280), most(3, 0, 64), most(3, 0, 1 << 20)], [10, 3, 200]);
+        assert_eq!([most(3, 60, 64), most(8, 2, 640), most(1, 60, 640)], [60, 8, 1]);
     }
 }

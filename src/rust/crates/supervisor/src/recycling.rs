@@ -4,7 +4,7 @@
 //! Not for what a worker has done or holds: that is asked of the workers (`turnover`). Neighbours: `policy` (the number
 //! of workers, and how one wears).
 
-use crate::policy::{PoolSize, Reason, Unused};
+use crate::policy::{PoolSize, Reason, Sessions, Unused};
 use crate::PoolOptions;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ const MEMORY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Recycling {
     size: PoolSize,
+    sessions: Sessions,
     /// workers to be replaced, one after the other
     worn: VecDeque<(u32, Reason)>,
     /// the one whose replacement is being started
@@ -32,6 +33,7 @@ impl Recycling {
     pub fn new(options: &PoolOptions, now: Instant) -> Self {
         Recycling {
             size: PoolSize::new(options.n_min, options.n_max),
+            sessions: Sessions::default(),
             worn: VecDeque::new(),
             replaced: None,
             check_unused: Duration::from_secs_f64(options.check_unused),
@@ -43,7 +45,17 @@ impl Recycling {
 
     /// How many workers there should be, without the one that is being replaced.
     pub fn target(&self) -> usize {
-        self.size.target()
+        self.sessions.target(self.size.target())
+    }
+
+    /// What is known of sessions that have workers of their own.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// The same, from now on.
+    pub fn set_sessions(&mut self, sessions: Sessions) {
+        self.sessions = sessions;
     }
 
     /// Other bounds for the number of workers.
@@ -63,6 +75,7 @@ impl Recycling {
     /// Another generation has taken over, with this many workers: they are all fresh.
     pub fn start_over(&mut self, workers: usize, now: Instant) {
         self.size.set(workers);
+        self.sessions = Sessions::default();
         self.worn.clear();
         self.replaced = None;
         self.unused_due = now + self.check_unused;
@@ -74,7 +87,7 @@ impl Recycling {
             // the clock for unused workers stood still
             self.unused_due = now + self.check_unused;
         }
-        self.size.grow(waiting, serving, starting);
+        self.size.grow(waiting, self.sessions.without(serving), starting);
     }
 
     /// Whether it is time to look for workers that are not needed.
@@ -85,7 +98,7 @@ impl Recycling {
     /// The workers to retire of those `unused`; there are `workers` in all.
     pub fn shrink(&mut self, workers: usize, unused: Vec<Unused>, now: Instant) -> Vec<u32> {
         self.unused_due = now + self.check_unused;
-        self.size.shrink(workers, unused, self.max_age)
+        self.size.shrink(self.sessions.without(workers), unused, self.max_age)
     }
 
     /// Whether it is time to look at the memory of workers; then the next time is later.
@@ -140,7 +153,7 @@ impl Recycling {
 
     /// The worker that was being replaced and may go, as this many serve without it.
     pub fn end_replacement(&mut self, serving: usize) -> Option<u32> {
-        let enough = serving >= self.size.target();
+        let enough = serving >= self.target();
         self.replaced.take_if(|_| enough)
     }
 

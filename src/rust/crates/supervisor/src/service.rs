@@ -78,6 +78,8 @@ impl Service {
             let _ = orders.lock().unwrap_or_else(|e| e.into_inner()).send(command);
             bell.sound();
         });
+        let bell = alarm.clone();
+        server.on_websockets(move || bell.sound());
         let (sender, events) = channel();
         let outlet = Outlet { events: sender, wake };
         let last_words = outlet.clone();

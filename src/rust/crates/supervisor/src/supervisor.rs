@@ -3,7 +3,8 @@
 //! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all
 //! that it knows is its own, and one thing is done after the other. What it knows has files of its own: `staff`,
 //! `generations`, `recycling`, `reports`, `inbox`. What is done about what, by file: `zygotes` (news and ends of
-//! zygotes), `workers` (starts, news and ends of workers), `turnover` (how many workers, and for how long), `takeover`
+//! zygotes), `workers` (starts, news and ends of workers), `turnover` (how many workers, and for how long), `visitors`
+//! (workers for one visitor each), `takeover`
 //! (loading the app and taking over), `inspection` (workers that look at themselves), `ending` (failure and stop).
 //! Decisions that need no process are in `policy`.
 
@@ -11,6 +12,7 @@ use crate::generations::Generations;
 use crate::inbox::{Command, Inbox};
 use crate::leftovers::Leftovers;
 use crate::options::LONGEST;
+use crate::os::available;
 use crate::policy::Reason;
 use crate::recycling::Recycling;
 use crate::reports::Reports;
@@ -40,6 +42,8 @@ pub struct Supervisor {
     pub(crate) zygotes: BTreeMap<u32, Zygote>,
     pub(crate) generations: Generations,
     pub(crate) recycling: Recycling,
+    /// most workers of an app whose visitors have their own
+    pub(crate) most_workers: usize,
     last_number: u32,
 }
 
@@ -73,6 +77,7 @@ impl Supervisor {
             zygotes: BTreeMap::new(),
             generations: Generations::default(),
             recycling: Recycling::new(&options, Instant::now()),
+            most_workers: options.most_workers(available()),
             last_number: 0,
             options,
             server,

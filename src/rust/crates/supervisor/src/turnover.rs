@@ -33,7 +33,7 @@ impl Supervisor {
         let idle = |(id, worker): (u32, &WorkerHandle)| {
             let stats = &worker.stats;
             // the app's timers are not interrupted for want of requests, nor are clients that say nothing now
-            let has_clients = worker.pid.is_some_and(|pid| self.server.has_websockets_of(pid));
+            let has_clients = worker.pid.is_some_and(|pid| self.server.websockets_of(pid) > 0);
             let free = worker.phase == Phase::Serving && !worker.timers && !has_clients;
             let idle = free && stats.in_flight.load(Ordering::Relaxed) == 0;
             let since = stats.last_used_ms.load(Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl Supervisor {
     pub(crate) fn reduce(&mut self) {
         let serving = self.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Serving);
         let cost = |(id, worker): (u32, &WorkerHandle)| {
-            let has_clients = worker.pid.is_some_and(|pid| self.server.has_websockets_of(pid));
+            let has_clients = worker.pid.is_some_and(|pid| self.server.websockets_of(pid) > 0);
             let in_flight = worker.stats.in_flight.load(Ordering::Relaxed);
             (worker.timers, has_clients, in_flight, worker.stats.last_used_ms.load(Ordering::Relaxed), id)
         };
@@ -80,7 +80,7 @@ impl Supervisor {
     }
 
     /// Gives a worker no more requests; it is told to end when it has none left.
-    fn retire(&mut self, id: u32) {
+    pub(crate) fn retire(&mut self, id: u32) {
         self.recycling.forget(id);
         if let Some(worker) = self.staff.get_mut(id) {
             worker.phase = Phase::Retiring;

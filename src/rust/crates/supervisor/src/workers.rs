@@ -31,6 +31,7 @@ impl Supervisor {
         if !self.stage.needs_staff() {
             return self.server.pool().set_growable(false);
         }
+        self.look_at_visitors();
         self.relieve();
         self.reduce();
         for number in self.generations.numbers() {
@@ -47,6 +48,8 @@ impl Supervisor {
                 (draining || worker.is_staff()) && !self.recycling.is_replaced(*id)
             };
             let missing = wanted.saturating_sub(self.staff.of(number).filter(counts).count());
+            let room = self.recycling.sessions().most_processes().saturating_sub(self.staff.of(number).count());
+            let missing = missing.min(room);
             // one that prepares fails with its first worker instead of waiting
             if missing == 0 || !generation.is_preparing() && self.staff.is_blocked(now) {
                 continue;
@@ -59,7 +62,8 @@ impl Supervisor {
         }
         let of_current = self.generations.current().into_iter().flat_map(|current| self.staff.of(current));
         let staff = of_current.filter(|(_, worker)| worker.is_staff()).count();
-        self.server.pool().set_growable(staff < self.options.n_max);
+        let may_grow = self.recycling.sessions().may_grow(staff, self.options.n_max);
+        self.server.pool().set_growable(may_grow);
     }
 
     /// Starts one worker; `false` when that is not possible now.

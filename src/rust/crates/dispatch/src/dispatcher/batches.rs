@@ -4,6 +4,7 @@
 
 use super::requests::Choice;
 use super::Dispatcher;
+use crate::generation::Line;
 use crate::request::{Key, Waiter};
 use crate::submission::{Batch, Origin};
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +19,7 @@ impl Dispatcher {
         lane.link.hold();
         self.hand(first, choice);
         let (mut bytes, mut n) = (len, 1);
-        for (from, key) in self.generations[g].waiting(runs).all() {
+        for (from, key) in self.generations[g].waiting(Line::Of(runs)).all() {
             if n > most {
                 break;
             }
@@ -44,7 +45,7 @@ impl Dispatcher {
 
     fn take_along(&mut self, g: usize, from: Origin, key: Key, choice: Choice) {
         let Some(runs) = self.entries.get(key).map(|entry| entry.submission.runs) else { return };
-        self.generations[g].waiting(runs).forget(from, key);
+        self.generations[g].waiting(Line::Of(runs)).forget(from, key);
         self.hand(key, Choice { along: true, ..choice });
     }
 }

@@ -6,6 +6,7 @@
 use super::requests::Choice;
 use super::Dispatcher;
 use crate::choose::has_time;
+use crate::generation::Line;
 use crate::outcome::Outcome;
 use crate::owner::Owner;
 use crate::request::{Key, Waiter};
@@ -57,12 +58,14 @@ impl Dispatcher {
     pub(super) fn pump_in_turn(&mut self, at: usize, g: usize) {
         let worker = &mut self.workers[at];
         worker.bound_is_next = !worker.bound_is_next;
-        if !worker.bound_is_next {
-            self.pump(g, Runs::R);
+        let bound_is_next = worker.bound_is_next;
+        if bound_is_next {
+            self.pump_bound(at);
         }
-        self.pump_bound(at);
-        if self.workers[at].bound_is_next {
-            self.pump(g, Runs::R);
+        self.pump(g, Line::Of(Runs::R));
+        self.pump(g, Line::Session);
+        if !bound_is_next {
+            self.pump_bound(at);
         }
     }
 

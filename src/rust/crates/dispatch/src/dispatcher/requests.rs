@@ -3,14 +3,12 @@
 use super::Dispatcher;
 use crate::assigned::Assigned;
 use crate::choose::choose;
-use crate::generation::Generation;
+use crate::generation::{Generation, Line};
 use crate::outcome::Outcome;
 use crate::pool::NOBODY;
 use crate::request::{Key, Place, Waiter};
-use crate::runs::Runs;
 use crate::submission::{Submission, Word};
 use crate::wakes::watch;
-use crate::worker::Worker;
 use bytes::Bytes;
 use exchange::now;
 use std::mem;
@@ -48,11 +46,12 @@ impl Dispatcher {
             self.settle(key, Outcome::Stale);
             return key;
         };
-        let first = self.generations[g].waiting(submission.runs).is_empty();
+        let line = self.line(&submission);
+        let first = self.generations[g].waiting(line).is_empty();
         match if first { self.worker_for(g, submission) } else { None } {
             Some(choice) => self.hand_and_ring(key, choice),
             None => {
-                self.generations[g].waiting(submission.runs).push(submission.from, key);
+                self.generations[g].waiting(line).push(submission.from, key);
                 self.count_waiting();
                 watch();
             }
@@ -76,10 +75,10 @@ impl Dispatcher {
     pub(super) fn worker_for(&self, g: usize, submission: Submission) -> Option<Choice> {
         let generation = &self.generations[g];
         let expected = generation.expected(submission.route);
-        let kept = |worker: &Worker| if submission.is_kept { self.commands.kept_by(worker.owner()) } else { 0 };
         // what is handed ahead would begin without those that wait by then
-        let goes_ahead = !submission.is_kept && submission.batch.is_none();
-        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| goes_ahead), kept)?;
+        let goes_ahead = submission.opens.is_none() && submission.batch.is_none();
+        let cost = self.costs(generation.id, &submission);
+        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| goes_ahead), cost)?;
         Some(Choice { at, expected, along: false })
     }
 
@@ -94,6 +93,9 @@ impl Dispatcher {
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
         let name = entry.submission.request;
+        if let Some(connection) = entry.submission.opens {
+            self.commands.takes(worker.owner(), connection);
+        }
         let is_bound = entry.submission.owner.is_some() || matches!(entry.waiter, Waiter::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound, is_along: along };
         // only workers that have one are chosen
@@ -109,30 +111,30 @@ impl Dispatcher {
     }
 
     /// Hands out what waits for these handlers, as long as there is a worker for it.
-    pub(super) fn pump(&mut self, g: usize, runs: Runs) {
-        if self.generations[g].waiting(runs).is_empty() {
+    pub(super) fn pump(&mut self, g: usize, line: Line) {
+        if self.generations[g].waiting(line).is_empty() {
             return;
         }
-        while let Some(key) = self.generations[g].waiting(runs).front() {
+        while let Some(key) = self.generations[g].waiting(line).front() {
             let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
                 let Some(choice) = self.worker_for(g, submission) else { break };
                 if let Some(batch) = submission.batch {
-                    self.generations[g].waiting(runs).pop();
+                    self.generations[g].waiting(line).pop();
                     self.hand_batch(g, key, choice, batch);
                     continue;
                 }
                 self.hand(key, choice);
             }
-            self.generations[g].waiting(runs).pop();
+            self.generations[g].waiting(line).pop();
         }
         self.count_waiting();
     }
 
     /// The same for all that waits.
     pub(crate) fn pump_all(&mut self, g: usize) {
-        for runs in [Runs::R, Runs::Inline, Runs::Pool] {
-            self.pump(g, runs);
+        for line in Line::ALL {
+            self.pump(g, line);
         }
         let generation = self.generations[g].id;
         let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation).map(|(at, _)| at);
@@ -152,9 +154,13 @@ impl Dispatcher {
         for assigned in back.iter().rev() {
             let Some(entry) = self.entries.get(assigned.key) else { continue };
             entry.place = Place::Queue;
-            let Submission { generation, runs, .. } = entry.submission;
-            if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
-                g.waiting(runs).give_back(assigned.key);
+            let submission = entry.submission;
+            if let Some(connection) = submission.opens {
+                self.commands.gives_back(connection);
+            }
+            let line = self.line(&submission);
+            if let Some(g) = self.generations.iter_mut().find(|g| g.id == submission.generation) {
+                g.waiting(line).give_back(assigned.key);
             }
         }
         self.count_waiting();
@@ -241,8 +247,8 @@ impl Dispatcher {
     pub(crate) fn stalls(&mut self) -> bool {
         let mut fronts = Vec::new();
         for (g, generation) in self.generations.iter_mut().enumerate() {
-            let first = |runs| Some((g, generation.waiting(runs).front()?));
-            fronts.extend([Runs::R, Runs::Inline, Runs::Pool].into_iter().filter_map(first));
+            let first = |line| Some((g, generation.waiting(line).front()?));
+            fronts.extend(Line::ALL.into_iter().filter_map(first));
         }
         fronts.into_iter().any(|(g, key)| {
             let submission = self.entries.get(key).map(|entry| entry.submission);

@@ -84,7 +84,7 @@ impl Dispatcher {
             takes_hints: false,
             counts: false,
             peer: None,
-            is_kept: false,
+            opens: None,
             batch: None,
             owner: None,
         };
@@ -153,7 +153,7 @@ impl Dispatcher {
             takes_hints: false,
             counts: false,
             peer: None,
-            is_kept: false,
+            opens: None,
             batch: None,
             owner: None,
         };

@@ -53,7 +53,7 @@ fn of(client: u8, connection: u8) -> Submission {
         takes_hints: false,
         counts: true,
         peer: None,
-        is_kept: false,
+        opens: None,
         batch: None,
         owner: None,
     }

@@ -2,7 +2,7 @@
 
 use super::Dispatcher;
 use crate::assigned::Assigned;
-use crate::generation::Generation;
+use crate::generation::{Generation, Line};
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
 use crate::pool::{PoolEvent, Seat};
@@ -59,6 +59,7 @@ impl Dispatcher {
                     let (micros, status) = wire::Reply::peek(&message);
                     self.workers[at].count(micros, status);
                     self.took(at, request.route, micros);
+                    self.may_begin_session(at, request.key, status);
                     self.settle(request.key, Outcome::Reply(message, file));
                 }
                 Said::Head { request, message } => self.begin_stream(at, of, request, message),
@@ -126,13 +127,13 @@ impl Dispatcher {
             match of {
                 Of::R => {
                     self.pump_in_turn(at, g);
-                    if self.workers[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
+                    if self.workers[at].is_idle() && self.generations[g].waiting(Line::Of(Runs::R)).is_empty() {
                         self.take_back(Instant::now());
                     }
                 }
                 Of::C => {
-                    self.pump(g, Runs::Inline);
-                    self.pump(g, Runs::Pool);
+                    self.pump(g, Line::Of(Runs::Inline));
+                    self.pump(g, Line::Of(Runs::Pool));
                 }
             }
         }

@@ -255,7 +255,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         takes_hints: true,
         counts: true,
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
-        is_kept: false,
+        opens: None,
         batch: route.target.batch,
         owner,
     };

@@ -29,7 +29,23 @@ impl WebSockets {
         });
     }
 
-    /// How many connections this worker has of its own.
+    /// This worker is asked to take this connection.
+    pub fn expects(&self, owner: Owner, connection: u64) {
+        self.homes.expect(owner, connection);
+    }
+
+    /// It has not been asked, after all.
+    pub fn expects_no_more(&self, connection: u64) {
+        self.homes.forget(connection);
+    }
+
+    /// Has `act` called when a worker has one more connection of its own or one fewer, or has been asked to take one,
+    /// from whichever thread that is. It must not wait.
+    pub fn on_change(&self, act: Box<dyn Fn() + Send + Sync>) {
+        self.homes.on_change(act);
+    }
+
+    /// How many connections this worker has of its own, with those that it was asked to take.
     pub fn kept_by(&self, owner: Owner) -> usize {
         self.homes.count(owner)
     }

@@ -51,6 +51,8 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         self.websockets.store.leave(self.connection);
+        // one that no worker has taken
+        self.websockets.homes.forget(self.connection);
     }
 }
 

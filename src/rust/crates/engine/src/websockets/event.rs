@@ -47,8 +47,8 @@ impl To {
         Some((Owner::Process(i32::from_le_bytes(*number)), name))
     }
 
-    /// For the queue. `answers`: it is a request, for whose answer the client waits.
-    pub fn submission(self, request: u64, whose: &Whose, answers: bool) -> Submission {
+    /// For the queue, of this connection. `answers`: it is a request, for whose answer the client waits.
+    pub fn submission(self, request: u64, connection: u64, whose: &Whose, answers: bool) -> Submission {
         let To { route, generation, runs, timeout, is_kept, owner } = self;
         let from = Origin {
             client: whose.client().address.client(),
@@ -68,7 +68,7 @@ impl To {
             counts: owner.is_none(),
             peer: None,
             batch: None,
-            is_kept,
+            opens: (is_kept && owner.is_none()).then_some(connection),
             owner,
         }
     }
@@ -103,7 +103,7 @@ impl Identity {
     /// Hands an event to the workers. Gives its name in the log, too. `None` when the queue is full, or has ended.
     pub fn submit(&self, what: What<'_>, state: &[u8], to: To, context: &Context) -> Option<(u64, Ticket)> {
         let id = self.from.connection.server().next_id();
-        let submission = to.submission(id, &self.from, false);
+        let submission = to.submission(id, self.connection, &self.from, false);
         let mut body = Vec::new();
         Event { connection: self.connection, state, what }.encode(&mut body);
         let head = RequestHead {

@@ -3,6 +3,9 @@
 //!
 //! A connection may have a name, which its app has given to its client. A request with that name in its path is for the
 //! worker that has the connection: nothing of what it asks for is anywhere else.
+//!
+//! A worker that is asked to take a connection counts as having it, so that of two that come at once each finds what
+//! the other was given.
 
 use admission::ms;
 use dispatch::Owner;
@@ -10,7 +13,7 @@ use exchange::now;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A worker may end just after it has taken a client, and before that is known here. Long enough for that, and not for
 /// the system to use the number of a process again.
@@ -26,11 +29,14 @@ pub struct Homes {
     inner: Mutex<Inner>,
     /// how many names there are: most servers have none, and ask for none
     named: AtomicUsize,
+    on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Default)]
 struct Inner {
     connections: HashMap<Owner, HashSet<u64>>,
+    /// those that a worker was asked to take, until it has or will not
+    expected: HashMap<u64, Owner>,
     /// the connections that have a name
     names: HashMap<Box<[u8]>, Named>,
     /// workers that have left, and when
@@ -50,9 +56,35 @@ impl Homes {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Has `act` called when the number of a worker's connections has changed. The first call counts.
+    pub fn on_change(&self, act: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.on_change.set(act);
+    }
+
+    fn changed(&self) {
+        if let Some(act) = self.on_change.get() {
+            act();
+        }
+    }
+
+    /// A worker is asked to take a connection, and no other is.
+    pub fn expect(&self, owner: Owner, connection: u64) {
+        self.inner().expected.insert(connection, owner);
+        self.changed();
+    }
+
+    /// No worker is asked to take it any more.
+    pub fn forget(&self, connection: u64) {
+        let was_expected = self.inner().expected.remove(&connection).is_some();
+        if was_expected {
+            self.changed();
+        }
+    }
+
     /// A connection is that of a worker from now on. `false` when that has left.
     pub fn enter(&self, owner: Owner, connection: u64) -> bool {
         let mut inner = self.inner();
+        inner.expected.remove(&connection);
         let since = now().saturating_sub(ms(MEMORY));
         inner.left.retain(|&(_, at)| at >= since);
         let is_there = inner.left.iter().all(|&(left, _)| left != owner);
@@ -96,6 +128,8 @@ impl Homes {
             inner.names.remove(name);
         }
         self.named.store(inner.names.len(), Relaxed);
+        drop(inner);
+        self.changed();
     }
 
     /// The worker ends: its connections.
@@ -103,13 +137,16 @@ impl Homes {
         let mut inner = self.inner();
         inner.left.push_back((owner, now()));
         inner.names.retain(|_, named| named.owner != owner);
+        inner.expected.retain(|_, expecting| *expecting != owner);
         self.named.store(inner.names.len(), Relaxed);
         inner.connections.remove(&owner).unwrap_or_default()
     }
 
-    /// How many connections it has.
+    /// How many connections it has, or was asked to take.
     pub fn count(&self, owner: Owner) -> usize {
-        self.inner().connections.get(&owner).map_or(0, HashSet::len)
+        let inner = self.inner();
+        let expected = inner.expected.values().filter(|expecting| **expecting == owner).count();
+        inner.connections.get(&owner).map_or(0, HashSet::len) + expected
     }
 }
 
@@ -156,5 +193,30 @@ mod tests {
         homes.leave(two, 14, b"");
         homes.leave(three, 15, b"");
         assert!(homes.inner().connections.is_empty());
+    }
+
+    #[test]
+    fn a_connection_that_a_worker_was_asked_to_take_counts_until_it_is_there_or_is_not() {
+        let homes = Homes::default();
+        let changes = std::sync::Arc::new(AtomicUsize::new(0));
+        let count = changes.clone();
+        homes.on_change(Box::new(move || {
+            count.fetch_add(1, Relaxed);
+        }));
+        let [one, two] = [1, 2].map(Owner::Process);
+        let counts = || [one, two].map(|owner| homes.count(owner));
+        homes.expect(one, 10);
+        homes.expect(one, 11);
+        homes.expect(two, 11);
+        assert_eq!(counts(), [1, 1], "it is with two");
+        assert!(homes.enter(one, 10));
+        assert_eq!(counts(), [1, 1], "it counts twice");
+        homes.forget(10);
+        homes.forget(11);
+        assert_eq!((counts(), changes.load(Relaxed)), ([1, 0], 4));
+        homes.expect(two, 12);
+        assert!(homes.has_left(two).is_empty(), "what it has not taken is closed");
+        homes.leave(one, 10, b"");
+        assert_eq!((counts(), changes.load(Relaxed)), ([0, 0], 6));
     }
 }

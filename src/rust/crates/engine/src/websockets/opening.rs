@@ -117,7 +117,7 @@ pub fn begin(
     let to = To::any(route, generation);
     let mut event = Vec::new();
     connect.encode(&mut event);
-    let submission = to.submission(view.id(), &from, true);
+    let submission = to.submission(view.id(), connection, &from, true);
     let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_WEBSOCKET, BodyRef::Inline(&event), out));
     let Some(ticket) = ticket else { return Ok(Begun::Full) };
     watch_closely();

@@ -4,5 +4,5 @@
 mod memory;
 mod process;
 
-pub use memory::{pss, resident};
+pub use memory::{available, pss, resident};
 pub use process::{check_system, Exit, Process};

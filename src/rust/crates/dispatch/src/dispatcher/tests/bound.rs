@@ -123,5 +123,5 @@ async fn connections_that_stay_with_a_worker_are_spread() {
     // the one used last, where nothing stays
     dispatcher.workers[1].last_turn = 9;
     assert_eq!(dispatcher.worker_for(0, of(0, 1)).map(|choice| choice.at), Some(1));
-    assert_eq!(dispatcher.worker_for(0, Submission { is_kept: true, ..of(0, 1) }).map(|choice| choice.at), Some(0));
+    assert_eq!(dispatcher.worker_for(0, Submission { opens: Some(1), ..of(0, 1) }).map(|choice| choice.at), Some(0));
 }
