@@ -108,6 +108,7 @@ begin_shiny <- function(x, state) {
   }
   # made of the system's randomness: tokens of forks, which have it from one process, would be the same
   assign("ownSeed", fresh_seed(), envir = shiny$.globals)
+  .Call(C_rest_lightly)
   options(pool.scheduler = shiny$scheduleTask)
   # messages of errors are for the log
   if (is.null(getOption("shiny.sanitize.errors"))) options(shiny.sanitize.errors = !is_debugging())

@@ -18,6 +18,7 @@
 #include "plain_endpoint.h"
 #include "process.h"
 #include "request.h"
+#include "rest.h"
 #include "rook.h"
 #include "schema.h"
 #include "secrets.h"
@@ -50,6 +51,7 @@ static const R_CallMethodDef calls[] = {
     CALL("ws_client_send", drv_ws_client_send, 3),
     CALL("ws_client_stop", drv_ws_client_stop, 0),
     CALL("ws_client_wake", drv_ws_client_wake, 0),
+    CALL("rest_lightly", drv_rest_lightly, 0),
     CALL("console_open", drv_console_open, 0),
     CALL("event_chunk", drv_event_chunk, 4),
     CALL("event_clock", drv_event_clock, 0),

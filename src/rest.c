@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-#define R_NO_REMAP
-#include <Rinternals.h>
 
 /* Requests that come one after the other do not wait for it. */
 #define AFTER_NS 1000000000
@@ -21,6 +19,7 @@ static struct {
   int is_due;     /* something ran since the last rest */
   int64_t since;  /* since when nothing is to be done, in ns; 0 while it is */
   int64_t least;  /* bytes in memory after the last rest, or less */
+  int is_light;   /* only young objects are collected */
 } rest;
 
 /* Bytes in memory that are this process's own; 0 when the system does not say. */
@@ -77,11 +76,16 @@ static void collect_young(void) {
   UNPROTECT(1);
 }
 
+SEXP drv_rest_lightly(void) {
+  rest.is_light = 1;
+  return R_NilValue;
+}
+
 void drv_rest(void) {
   if (!has_grown()) return;
   collect_young();
   drv_give_back();
-  if (has_grown()) {
+  if (!rest.is_light && has_grown()) {
     R_gc();
     drv_give_back();
   }

@@ -1,6 +1,8 @@
 #ifndef DROVER_REST_H
 #define DROVER_REST_H
 #include <stdint.h>
+#define R_NO_REMAP
+#include <Rinternals.h>
 
 /* What this process has in memory now is what it is to come back to. */
 void drv_rest_note(void);
@@ -13,5 +15,8 @@ int drv_rest_begins(int64_t now_ns);
 int drv_rest_due_in(int longest);
 /* Gives back what was needed for a while. May run finalizers. */
 void drv_rest(void);
+/* .Call: full collections are left to R from now on, in a process of which there are many: each would have all of what
+ * it shares with its zygote to itself after one, and many would collect at a time. */
+SEXP drv_rest_lightly(void);
 
 #endif
