@@ -8,10 +8,13 @@ MCP_OLDER_VERSIONS <- c("2025-11-25", "2025-06-18", "2025-03-26")
 
 MCP_ALL_VERSIONS <- c(MCP_VERSIONS, MCP_OLDER_VERSIONS)
 
+# What `params._meta` has in each message of a version without a handshake.
+MCP_NEEDED <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
+
 # Codes of errors: of JSON-RPC, and of MCP.
 MCP_CODES <- c(
   parse = -32700L, request = -32600L, method = -32601L, params = -32602L, internal = -32603L, resource = -32002L,
-  header = -32020L, version = -32022L
+  header = -32020L, capability = -32021L, version = -32022L
 )
 
 # Of values that were read without simplification.
@@ -30,16 +33,16 @@ rpc_error <- function(id, code, message, data = NULL) {
 }
 
 # What results have since 2026.
-new_result <- function(offer) {
-  list(resultType = "complete", "_meta" = list("io.modelcontextprotocol/serverInfo" = offer$server))
+new_result <- function(offer, type = "complete") {
+  list(resultType = type, "_meta" = list("io.modelcontextprotocol/serverInfo" = offer$server))
 }
 
 # Tools change with a reload only; how soon one comes is not known.
 MCP_KEPT <- list(ttlMs = 60000L, cacheScope = "private")
 
 # What ends a result, after its own members: nothing for older versions. `kept`: of one that may be kept by the client.
-result_end <- function(offer, is_new, kept = FALSE) {
-  if (is_new) paste0(",", substring(plain_json(c(new_result(offer), if (kept) MCP_KEPT)), 2L)) else "}"
+result_end <- function(offer, is_new, kept = FALSE, type = "complete") {
+  if (is_new) paste0(",", substring(plain_json(c(new_result(offer, type), if (kept) MCP_KEPT)), 2L)) else "}"
 }
 
 # Items in a page of a list.

@@ -1,5 +1,5 @@
 # What messages of the Model Context Protocol mean: a method each. Not for how they come and go: mcp.R. Neighbours:
-# mcp-tools.R, mcp-resources.R, mcp-prompts.R, mcp-completion.R.
+# mcp-tools.R, mcp-resources.R, mcp-prompts.R, mcp-completion.R; mcp-ask.R, for calls that ask their client.
 
 # The answer to a message that asks for something, as C_mcp_read gives it. `is_new`: by a version without a handshake.
 answer_message <- function(offer, req, message, is_new) {
@@ -7,12 +7,12 @@ answer_message <- function(offer, req, message, is_new) {
   params <- message$params
   listed <- function(pages) list_page(pages, id, params, if (is_new) offer$kept_end else "}")
   switch(message$method,
-    "tools/call" = call_tool(offer, req, message, is_new),
+    "tools/call" = answering(offer, req, message, is_new, call_tool(offer, req, message, is_new)),
     "tools/list" = listed(offer$tool_pages),
-    "resources/read" = read_resource(offer, req, id, params, is_new),
+    "resources/read" = answering(offer, req, message, is_new, read_resource(offer, req, id, params, is_new)),
     "resources/list" = listed(offer$resource_pages),
     "resources/templates/list" = listed(offer$template_pages),
-    "prompts/get" = get_prompt(offer, req, id, params, is_new),
+    "prompts/get" = answering(offer, req, message, is_new, get_prompt(offer, req, id, params, is_new)),
     "prompts/list" = listed(offer$prompt_pages),
     "completion/complete" = complete_argument(offer, req, id, params, is_new),
     initialize = if (is_new) NULL else rpc_result(id, greeting(offer, params[["protocolVersion"]])),
@@ -40,7 +40,8 @@ MCP_CAPABILITIES <- list(
 discovery <- function(offer) {
   plain_json(c(
     list(
-      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = MCP_CAPABILITIES
+      # messages are for those that ask for them in a request, which older versions cannot
+      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = c(MCP_CAPABILITIES, list(logging = no_members))
     ),
     if (!is.null(offer$instructions)) list(instructions = offer$instructions),
     new_result(offer), MCP_KEPT

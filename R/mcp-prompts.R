@@ -69,12 +69,16 @@ prompt_arguments <- function(fields, required) {
 
 # Messages as a response, whose body they are.
 messages_response <- function(value) {
+  dr_response(messages_text(value), headers = list("Content-Type" = "application/json"))
+}
+
+messages_text <- function(value) {
   several <- if (is.list(value) && !is.object(value) && is.null(names(value))) value else list(value)
   texts <- vapply(several, function(one) {
     content <- if (inherits(one, "dr_mcp_content")) one else dr_mcp_content(one)
     paste0("{\"role\":\"", attr(content, "role"), "\",\"content\":", attr(content, "pieces"), "}", collapse = ",")
   }, "")
-  dr_response(paste(texts, collapse = ","), headers = list("Content-Type" = "application/json"))
+  paste(texts, collapse = ",")
 }
 
 get_prompt <- function(offer, req, id, params, is_new) {

@@ -39,6 +39,7 @@ ready_offer <- function(offer) {
   offer$prompt_pages <- pages("prompts", offer$prompts)
   offer$end <- result_end(offer, TRUE)
   offer$kept_end <- result_end(offer, TRUE, kept = TRUE)
+  offer$asked_end <- result_end(offer, TRUE, type = "input_required")
 }
 
 is_tool_route <- function(route, offer) {

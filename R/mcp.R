@@ -145,7 +145,7 @@ answer_mcp <- function(offer, req) {
   is_new <- !is.null(asked) && asked %in% MCP_VERSIONS
   answer <- if (is_new) wrong_envelope(message, headers)
   if (is.null(answer)) {
-    if (wants_progress(message, headers)) return(stream_answer(offer, req, message, is_new))
+    if (wants_stream(message, headers, is_new)) return(stream_answer(offer, req, message, is_new))
     answer <- answer_message(offer, req, message, is_new)
   }
   rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
@@ -182,6 +182,14 @@ wrong_envelope <- function(message, headers) {
   if (length(missing)) {
     return(rpc_error(id, "params", paste0("`params._meta` must have ", paste(missing, collapse = " and "))))
   }
+  if (!is_object(meta[[MCP_NEEDED[[2L]]]])) {
+    return(rpc_error(id, "params", paste0("`params._meta.", MCP_NEEDED[[2L]], "` must be an object")))
+  }
+  level <- wanted_level(message)
+  if (!is.null(level) && !(is_string(level) && level %in% MCP_LEVELS)) {
+    said <- paste0("the log level in `params._meta` must be one of ", paste(MCP_LEVELS, collapse = ", "))
+    return(rpc_error(id, "params", said))
+  }
   version <- meta[[MCP_NEEDED[[1L]]]]
   if (!agrees(headers, "mcp-protocol-version", version)) return(contradiction(id, "MCP-Protocol-Version"))
   if (!agrees(headers, "mcp-method", message$method)) return(contradiction(id, "Mcp-Method"))
@@ -189,8 +197,6 @@ wrong_envelope <- function(message, headers) {
     "resources/read" = message$params[["uri"]])
   if (!is.null(named) && !agrees(headers, "mcp-name", named)) contradiction(id, "Mcp-Name")
 }
-
-MCP_NEEDED <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
 
 agrees <- function(headers, name, value) {
   identical(encoded_field(.Call(C_fields_pick, headers, name)), value)
@@ -222,26 +228,40 @@ rpc_response <- function(answer, status = 200L) {
   .Call(C_plain_response, answer$text, status, list(), "application/json")
 }
 
-# A call whose client wants to hear of its progress gets a stream: what dr_progress() says meanwhile, then the answer.
-wants_progress <- function(message, headers) {
-  token <- message$params[["_meta"]][["progressToken"]]
-  !is.null(token) && message$method == "tools/call" && is_id(token) &&
-    grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
+# A call whose client wants to hear of it while it lasts gets a stream: what dr_progress() and dr_mcp_log() say, then
+# the answer.
+wants_stream <- function(message, headers, is_new) {
+  is_wanted <- switch(message$method,
+    "tools/call" = !is.null(progress_token(message)) || is_new && !is.null(wanted_level(message)),
+    "prompts/get" = , "resources/read" = is_new && !is.null(wanted_level(message)), FALSE
+  )
+  is_wanted && grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
+}
+
+# NULL for none.
+progress_token <- function(message) {
+  meta <- message$params[["_meta"]]
+  token <- if (is_object(meta)) meta[["progressToken"]]
+  if (is_id(token)) token
 }
 
 is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is.finite(id) && id == round(id))
 
 stream_answer <- function(offer, req, message, is_new) {
-  token <- message$params[["_meta"]][["progressToken"]]
+  token <- progress_token(message)
   dr_stream_writer(function(out) {
-    say <- function(done, total, text) {
+    send <- function(method, params) {
+      out$event(plain_json(list(jsonrpc = "2.0", method = method, params = params)), event = "message")
+    }
+    say <- if (!is.null(token)) function(done, total, text) {
       params <- list(progressToken = token, progress = done)
       params$total <- total
       params$message <- text
-      note <- list(jsonrpc = "2.0", method = "notifications/progress", params = params)
-      out$event(plain_json(note), event = "message")
+      send("notifications/progress", params)
     }
-    answer <- reporting_progress(say, answer_message(offer, req, message, is_new))
+    answer <- logging_to(send, if (is_new) wanted_level(message), {
+      reporting_progress(say, answer_message(offer, req, message, is_new))
+    })
     out$event(answer$text, event = "message")
   }, "text/event-stream", event_headers)
 }

@@ -5,9 +5,10 @@
 server <- new.env(parent = emptyenv())
 
 # What handlers need to be called: scope (an environment with the handlers by name), on_error, debug, plumber (how its
-# endpoints are answered), max_body_given (plumber's own limit does not count then) and json_limits. And interrupted:
-# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle(). And after_callbacks: what an app
-# wants called when callbacks of 'later' have run, or NULL.
+# endpoints are answered), max_body_given (plumber's own limit does not count then), json_limits and seal_key (what
+# calls of dr_mcp() seal with, the same in all processes of a server). And interrupted: whether Ctrl-C was pressed where
+# nothing could be done about it, see serve_idle(). And after_callbacks: what an app wants called when callbacks of
+# 'later' have run, or NULL.
 engine <- new.env(parent = emptyenv())
 
 # What is known of the failure under way: `trace`, the calls from the handler to the error; `ours`, the call that the

@@ -84,6 +84,7 @@ load_for_zygote <- function(arguments, secret) {
   words <- split_arguments(arguments)
   arguments <- words$own
   after <- function(name) option_of(arguments, name)
+  engine$seal_key <- shared_key(secret, "seal key")
   saved <- after("--object")
   if (!is.null(saved)) {
     .Call(C_title, "drover: zygote")

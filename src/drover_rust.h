@@ -301,6 +301,9 @@ int32_t drv_mcp_answer(drv_str id, drv_str body, int32_t is_json, int32_t object
 /* secrets.rs. The hash is where an error would be; 0 when that says why there is none */
 int drv_secret_hash(drv_str secret, int is_token, drv_error *answer);
 int drv_password_verify(drv_str password, drv_str hash);
+/* a text is where an error would be; 0 when there is none */
+int drv_text_seal(drv_str key, drv_str purpose, drv_str text, double seconds, drv_error *answer);
+int drv_text_open(drv_str key, drv_str purpose, drv_str sealed, drv_error *answer);
 
 /* packed_files.rs. Packs a file into another; its size, 0 when it would not be smaller, -1 and an error */
 double drv_file_pack(drv_str from, drv_str encoding, drv_str to, drv_error *error);

@@ -150,6 +150,8 @@ static const R_CallMethodDef calls[] = {
     CALL("shared_state_keys", drv_call_state_keys, 1),
     CALL("shared_state_set", drv_call_state_set, 5),
     CALL("secret_hash", drv_call_secret_hash, 2),
+    CALL("text_seal", drv_call_text_seal, 4),
+    CALL("text_open", drv_call_text_open, 3),
     CALL("tls_make", drv_tls_make, 1),
     CALL("uploads_make", drv_uploads_make, 1),
     CALL("uploads_remove", drv_uploads_remove, 0),

@@ -12,6 +12,47 @@ silence <- dr_response(
   headers = list("Content-Type" = "audio/wav")
 )
 
+name_form <- dr_mcp_form("What is your name?", list(name = dr_chr()))
+
+asking_tool <- function(name, fun) dr_tool(fun, name, "Asks its client")
+
+asking_tools <- list(
+  asking_tool("test_input_required_result_elicitation", function() {
+    paste0("Hello, ", dr_mcp_ask(user_name = name_form)$user_name$name, "!")
+  }),
+  asking_tool("test_streaming_elicitation", function() dr_mcp_ask(user_name = name_form)$user_name$name),
+  asking_tool("test_input_required_result_sampling", function() {
+    dr_mcp_ask(capital_question = dr_mcp_sampling("What is the capital of France?", 100))$capital_question$text
+  }),
+  asking_tool("test_missing_capability", function() dr_mcp_ask(said = dr_mcp_sampling("Hello?", 10))$said$text),
+  asking_tool("test_input_required_result_list_roots", function() {
+    paste("Roots:", dr_mcp_ask(client_roots = dr_mcp_roots())$client_roots$uri)
+  }),
+  asking_tool("test_input_required_result_request_state", function() {
+    if (dr_mcp_ask(confirm = dr_mcp_form("Please confirm", list(ok = dr_lgl())))$confirm$ok) "state-ok" else "state-no"
+  }),
+  asking_tool("test_input_required_result_tampered_state", function() {
+    dr_mcp_ask(confirm = dr_mcp_form("Please confirm", list(ok = dr_lgl())))$confirm$ok
+  }),
+  asking_tool("test_input_required_result_multiple_inputs", function() {
+    answers <- dr_mcp_ask(
+      user_name = name_form, greeting = dr_mcp_sampling("Generate a greeting", 50), client_roots = dr_mcp_roots()
+    )
+    paste(answers$greeting$text, answers$user_name$name)
+  }),
+  asking_tool("test_input_required_result_multi_round", function() {
+    name <- dr_mcp_ask(step1 = dr_mcp_form("Step 1: What is your name?", list(name = dr_chr())))$step1$name
+    colour <- dr_mcp_ask(step2 = dr_mcp_form("Step 2: What is your favorite color?", list(color = dr_chr())))$step2$color
+    paste(name, "likes", colour)
+  }),
+  asking_tool("test_input_required_result_capabilities", function() {
+    questions <- list(
+      form = name_form, sampling = dr_mcp_sampling("Say hello", 10), roots = dr_mcp_roots()
+    )
+    names(do.call(dr_mcp_ask, questions[vapply(names(questions), dr_mcp_can, NA)]))
+  })
+)
+
 # its keywords are to arrive as they are
 schema <- dr_schema('{
   "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -45,6 +86,10 @@ tools <- list(
     for (done in c(0, 50, 100)) dr_progress(done, 100)
     "done"
   }, "test_tool_with_progress", "Progress"),
+  dr_tool(function() {
+    dr_mcp_log("info", "a message")
+    "done"
+  }, "test_logging_tool", "Log messages"),
   dr_tool(function(...) "valid", "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", schema)
 )
 
@@ -75,8 +120,11 @@ prompts <- list(
   ),
   dr_mcp_prompt(
     function() dr_mcp_content(picture(), "Please analyze the image above."), "test_prompt_with_image", "A picture"
-  )
+  ),
+  dr_mcp_prompt(function() {
+    dr_mcp_ask(user_context = dr_mcp_form("What context should the prompt use?", list(context = dr_chr())))[[1]]$context
+  }, "test_input_required_result_prompt", "Asks its client")
 )
 
-dr_mcp(app, "/mcp", tools = tools, resources = resources, prompts = prompts, name = "drover-conformance")
+dr_mcp(app, "/mcp", tools = c(tools, asking_tools), resources = resources, prompts = prompts, name = "drover-conformance")
 app

@@ -171,6 +171,8 @@ test("hostile messages have one clear error each, and the next one is answered",
   refused(call("{\"names\":\"add\",\"arguments\":{\"x\":1}}"), -32602L, "`params.name` must be")
   refused(call("{\"name\":\"add\",\"arguments\":[1]}"), -32602L, "`params.arguments` must be an object")
   refused(call("{\"name\":[\"add\"]}"), -32602L, "`params.name` must be")
+  answer <- tell(server, call("{\"name\":\"add\",\"arguments\":{\"x\":1},\"_meta\":\"x\"}"))
+  expect(identical(answer$json$result$content[[1L]]$text, "2"), "`_meta` that is none: ", answer$body)
   answer <- tell(server, call("{\"name\":\"add\",\"argument\":{\"x\":1},\"argumentsX\":{\"x\":1}}"))
   expect(isTRUE(answer$json$result$isError) && grepl("x", answer$json$result$content[[1L]]$text), answer$body)
   ping <- "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"

@@ -1,7 +1,7 @@
-//! Cookies that only the server can read and make: sealed with AES-256-GCM-SIV (RFC 8452), which stays safe should two
-//! nonces, which are random, ever be the same. What is sealed is the end of its time and a text; the cookie's name is
-//! sealed with it, so that one cookie cannot be put in the place of another. Of several keys the first one seals, and
-//! all open.
+//! Texts that only the server can read and make, such as cookies: sealed with AES-256-GCM-SIV (RFC 8452), which stays
+//! safe should two nonces, which are random, ever be the same. What is sealed is the end of its time and a text; the
+//! cookie's name, or what else the text is for, is sealed with it, so that one cookie cannot be put in the place of
+//! another. Of several keys the first one seals, and all open.
 
 use aws_lc_rs::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_256_GCM_SIV, NONCE_LEN};
 use aws_lc_rs::hkdf::{Salt, HKDF_SHA256};
@@ -25,6 +25,7 @@ const PURPOSE: &[&[u8]] = &[b"drover session 1"];
 pub struct Sealer {
     keys: Vec<LessSafeKey>,
     name: String,
+    longest: usize,
 }
 
 impl std::fmt::Debug for Sealer {
@@ -52,7 +53,14 @@ impl Sealer {
             key.map_err(|_| "no key can be derived".to_owned())
         };
         let keys = keys.iter().enumerate().map(derive).collect::<Result<_, _>>()?;
-        Ok(Sealer { keys, name: name.to_owned() })
+        Ok(Sealer { keys, name: name.to_owned(), longest: LONGEST_COOKIE })
+    }
+
+    /// The same for texts that are no cookies, and may have up to `longest` bytes when they are sealed.
+    #[must_use]
+    pub fn up_to(mut self, longest: usize) -> Self {
+        self.longest = longest;
+        self
     }
 
     /// The value of a cookie with this text in it, which holds until then: seconds since 1970. `None` when the system
@@ -72,7 +80,7 @@ impl Sealer {
 
     /// The text in a cookie. `None` if it was not sealed with one of these keys and this name, or has expired.
     pub fn open(&self, value: &[u8], now: u64) -> Option<Vec<u8>> {
-        if value.len() > LONGEST_COOKIE {
+        if value.len() > self.longest {
             return None;
         }
         let value = URL_SAFE_NO_PAD.decode(value).ok()?;
@@ -118,6 +126,14 @@ mod tests {
     fn a_cookie_of_another_name_is_none() {
         let cookie = sealer("a", b"k").seal(b"x", 100).unwrap();
         assert_eq!(sealer("b", b"k").open(cookie.as_bytes(), 0), None);
+    }
+
+    #[test]
+    fn what_is_longer_than_it_may_be_is_not_opened() {
+        let text = vec![b'x'; LONGEST_COOKIE];
+        let sealed = sealer("s", b"k").seal(&text, 100).unwrap();
+        assert_eq!(sealer("s", b"k").open(sealed.as_bytes(), 0), None);
+        assert_eq!(sealer("s", b"k").up_to(sealed.len()).open(sealed.as_bytes(), 0).unwrap(), text);
     }
 
     #[test]
