@@ -9,12 +9,13 @@ calling <- new.env(parent = emptyenv())
 #' Ask the client of a call
 #'
 #' In a function of [dr_mcp()] (a tool, a prompt or a resource): asks the person or the program that called, and returns
-#' the answers. Clients that speak the version 2026-07-28 of the protocol can be asked, if they declare that they can.
+#' the answers. Clients can be asked if they declare that they can.
 #'
-#' The server keeps nothing while it waits. The call ends with the questions; when the client calls again with the
-#' answers, perhaps at another worker, the function runs again from its beginning, and `dr_mcp_ask()` returns what it
-#' has asked for before. So ask before anything is changed, and let questions depend on nothing but arguments and
-#' answers. The questions of one `dr_mcp_ask()` are asked at once; several calls of it are several rounds.
+#' No worker waits for the answers. The call ends with the questions; when the client calls again with the answers,
+#' perhaps at another worker, or has posted them (versions before 2026-07-28), the function runs again from its
+#' beginning, and `dr_mcp_ask()` returns what it has asked for before. So ask before anything is changed, and let
+#' questions depend on nothing but arguments and answers. The questions of one `dr_mcp_ask()` are asked at once;
+#' several calls of it are several rounds.
 #'
 #' Answers are checked as arguments are: those that do not fit are an error of the client's. Answers come from the
 #' client all the same, which may be any program: they are no proof that a person has agreed.

@@ -17,6 +17,7 @@ answer_message <- function(offer, req, message, is_new) {
     "completion/complete" = complete_argument(offer, req, id, params, is_new),
     initialize = if (is_new) NULL else rpc_result(id, greeting(offer, params[["protocolVersion"]])),
     ping = if (is_new) NULL else rpc_result(id, "{}"),
+    "logging/setLevel" = if (is_new) NULL else set_level(offer, req, id, params),
     "server/discover" = rpc_result(id, discovery(offer))
   ) %||% rpc_error(id, "method", paste0("there is no method ", encodeString(substr(message$method, 1L, 60L))))
 }
@@ -34,14 +35,13 @@ greeting <- function(offer, asked) {
 # are not told.
 MCP_CAPABILITIES <- list(
   tools = list(listChanged = FALSE), resources = list(subscribe = FALSE, listChanged = FALSE),
-  prompts = list(listChanged = FALSE), completions = no_members
+  prompts = list(listChanged = FALSE), completions = no_members, logging = no_members
 )
 
 discovery <- function(offer) {
   plain_json(c(
     list(
-      # messages are for those that ask for them in a request, which older versions cannot
-      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = c(MCP_CAPABILITIES, list(logging = no_members))
+      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = MCP_CAPABILITIES
     ),
     if (!is.null(offer$instructions)) list(instructions = offer$instructions),
     new_result(offer), MCP_KEPT

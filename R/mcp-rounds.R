@@ -5,15 +5,23 @@
 # How long a client may take for its answers, in seconds: a person may be asked.
 MCP_ROUND_LASTS <- 3600
 
-# `can`: what the client declares; `answers`: what it has answered, by the names of questions; `known`: those of them
-# that were asked for in this run, and fit. `answer`: what the call is answered with if it cannot go on.
+# `can`: what the client declares, of which older versions pay for finding out when it is needed; `answers`: what it
+# has answered, by the names of questions; `known`: those of them that were asked for in this run, and fit. `answer`:
+# what the call is answered with if it cannot go on.
 new_round <- function(offer, req, message, is_new) {
   params <- message$params
   round <- new.env(parent = emptyenv())
   round$offer <- offer
   round$req <- req
   round$message <- message
-  if (!is_new) return(round)
+  round$is_new <- is_new
+  if (!is_new) {
+    # one of several messages has no stream of its own to be asked in
+    may_wait <- !is.null(message$can_wait)
+    delayedAssign("can", if (may_wait) session_abilities(offer, req), assign.env = round)
+    round$answers <- message$answers
+    return(round)
+  }
   round$can <- params[["_meta"]][[MCP_NEEDED[[2L]]]]
   given <- params[["inputResponses"]]
   state <- params[["requestState"]]
@@ -45,7 +53,7 @@ round_answers <- function(round, questions) {
     one <- if (is_object(given)) questions[[name]]$read(given) else list(problem = "it must be an object")
     if (!is.null(one$problem)) {
       which <- encodeString(name, quote = "\"")
-      wrong <- paste0("`params.inputResponses` has a wrong answer to ", which, ": ", one$problem)
+      wrong <- paste0("the client has given a wrong answer to ", which, ": ", one$problem)
       round$answer <- rpc_error(id, "params", wrong)
       return(NULL)
     }
@@ -57,17 +65,21 @@ round_answers <- function(round, questions) {
   NULL
 }
 
-# What a client is asked, or told that it cannot be.
+# What a client is asked, or told that it cannot be. Older versions: list(questions, answers), for mcp-waiting.R.
 asking_answer <- function(round, questions) {
   id <- round$message$id
   needs <- unique(vapply(questions, `[[`, "", "needs"))
   missing <- Filter(function(need) !MCP_ABILITIES[[need]]$is_there(round$can), needs)
   if (length(missing)) {
     needed <- Reduce(utils::modifyList, lapply(missing, function(need) MCP_ABILITIES[[need]]$needed))
-    said <- paste0("this asks the client, which must speak ", MCP_VERSIONS, " and declare that it can be asked: ",
-      and_list(missing))
+    said <- paste0(
+      "this asks the client, which must declare that it can be asked", if (!round$is_new) {
+        ", send the `Mcp-Session-Id` of its handshake, and accept text/event-stream"
+      }, ": ", and_list(missing)
+    )
     return(rpc_error(id, "capability", said, list(requiredCapabilities = needed)))
   }
+  if (!round$is_new) return(list(questions = questions, answers = round$known))
   state <- .Call(C_text_seal, seal_key(), round_purpose(round), json_value(round$known %||% no_params), MCP_ROUND_LASTS)
   if (is.null(state)) return(rpc_error(id, "params", "the answers so far are too long to go on with"))
   asked <- paste0(vapply(names(questions), quoted_json, ""), ":", vapply(questions, `[[`, "", "asked"), collapse = ",")
@@ -98,17 +110,4 @@ in_order <- function(value) {
   if (!is.list(value)) return(value)
   if (is_object(value)) value <- value[order(names(value), method = "radix")]
   lapply(value, in_order)
-}
-
-# Of the client, as far as the server knows it.
-identity_of <- function(req) {
-  auth <- req$auth
-  as.list(c(auth$scheme, auth$user))
-}
-
-# What the server's processes seal with. Those that load the app get it from the server, see load_for_zygote(); a
-# session has its own.
-seal_key <- function() {
-  if (is.null(engine$seal_key)) engine$seal_key <- paste(replicate(8L, sprintf("%.0f", random_word())), collapse = "-")
-  engine$seal_key
 }

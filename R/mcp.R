@@ -8,10 +8,11 @@
 #' `dr_mcp()` adds an endpoint to an app that offers such tools: functions made by [dr_tool()], tools of the package
 #' 'ellmer', and the app's own routes that say what they are for.
 #'
-#' The endpoint speaks Streamable HTTP of the versions 2026-07-28, 2025-11-25, 2025-06-18 and 2025-03-26. It keeps
-#' nothing between two requests, so any worker process can answer any of them. Calls run in the workers as requests do,
-#' with their limits, timeouts and log lines; when a model's client gives up and closes the connection, `on_client_gone`
-#' decides what becomes of the call. A client that asks for it is told of the progress that [dr_progress()] reports.
+#' The endpoint speaks Streamable HTTP of the versions 2026-07-28, 2025-11-25, 2025-06-18 and 2025-03-26. Any worker
+#' process can answer any request. Calls run in the workers as requests do, with their limits, timeouts and log lines;
+#' when a model's client gives up and closes the connection, `on_client_gone` decides what becomes of the call. A client
+#' that asks for it is told of the progress that [dr_progress()] reports, and of what [dr_mcp_log()] says. Functions may
+#' ask the client by [dr_mcp_ask()].
 #'
 #' Clients on the same machine may start the app themselves, by `drover mcp FILE`, and talk to it by standard input and
 #' output. Authentication does not apply there unless the client has credentials, and calls that are given up are
@@ -53,7 +54,7 @@
 #' @section Errors: `drover_error_argument` when an argument is not as described, or two resources or prompts have the
 #'   same name; when the app is served, also when two tools have the same name, or a route that becomes a tool is behind
 #'   authentication that does not cover the endpoint.
-#' @seealso [dr_tool()], [dr_mcp_resource()], [dr_mcp_prompt()], [dr_progress()]
+#' @seealso [dr_tool()], [dr_mcp_resource()], [dr_mcp_prompt()], [dr_mcp_ask()], [dr_progress()]
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/cars/<speed:dbl>", function(req) {
@@ -140,15 +141,23 @@ answer_mcp <- function(offer, req) {
   }
   if (is.null(names(message))) return(answer_batch(offer, req, message, asked))
   if (!is.null(message$refusal)) return(rpc_response(rpc_error(message$id, "request", message$refusal), 400L))
-  # notifications, and answers to questions that this server never asks
-  if (!isTRUE(message$asks)) return(dr_response("", 202L))
   is_new <- !is.null(asked) && asked %in% MCP_VERSIONS
+  if (!isTRUE(message$asks)) {
+    # a notification, or an answer to a question
+    wrong <- if (!is.null(message$reply) && !is_new) take_reply(offer, req, message$reply)
+    return(if (is.null(wrong)) dr_response("", 202L) else rpc_response(wrong, 400L))
+  }
   answer <- if (is_new) wrong_envelope(message, headers)
   if (is.null(answer)) {
-    if (wants_stream(message, headers, is_new)) return(stream_answer(offer, req, message, is_new))
+    takes_events <- grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
+    if (takes_events && !is_new) message$can_wait <- TRUE
+    if (takes_events && wants_stream(message, req, is_new)) return(stream_answer(offer, req, message, is_new))
     answer <- answer_message(offer, req, message, is_new)
+    if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
   }
-  rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
+  response <- rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
+  if (message$method != "initialize" || !is.null(answer$code)) return(response)
+  dr_set_header(response, "Mcp-Session-Id", new_session(offer, req, message$params))
 }
 
 # Whether a browser on this machine sends this for a page whose host name was made to lead here (DNS rebinding): to the
@@ -230,12 +239,11 @@ rpc_response <- function(answer, status = 200L) {
 
 # A call whose client wants to hear of it while it lasts gets a stream: what dr_progress() and dr_mcp_log() say, then
 # the answer.
-wants_stream <- function(message, headers, is_new) {
-  is_wanted <- switch(message$method,
-    "tools/call" = !is.null(progress_token(message)) || is_new && !is.null(wanted_level(message)),
-    "prompts/get" = , "resources/read" = is_new && !is.null(wanted_level(message)), FALSE
+wants_stream <- function(message, req, is_new) {
+  switch(message$method,
+    "tools/call" = !is.null(progress_token(message)) || !is.null(level_for(message, req, is_new)),
+    "prompts/get" = , "resources/read" = !is.null(level_for(message, req, is_new)), FALSE
   )
-  is_wanted && grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
 }
 
 # NULL for none.
@@ -247,9 +255,12 @@ progress_token <- function(message) {
 
 is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is.finite(id) && id == round(id))
 
-stream_answer <- function(offer, req, message, is_new) {
+# `asked`: what the first run has asked for, of a call that has a stream for its questions only.
+stream_answer <- function(offer, req, message, is_new, asked = NULL) {
   token <- progress_token(message)
-  dr_stream_writer(function(out) {
+  is_over <- FALSE
+  look <- NULL
+  run <- function(out) {
     send <- function(method, params) {
       out$event(plain_json(list(jsonrpc = "2.0", method = method, params = params)), event = "message")
     }
@@ -259,9 +270,32 @@ stream_answer <- function(offer, req, message, is_new) {
       params$message <- text
       send("notifications/progress", params)
     }
-    answer <- logging_to(send, if (is_new) wanted_level(message), {
+    logging_to(send, level_for(message, req, is_new), {
       reporting_progress(say, answer_message(offer, req, message, is_new))
     })
-    out$event(answer$text, event = "message")
-  }, "text/event-stream", event_headers)
+  }
+  # called until it is over: once, unless the client is asked
+  write <- function(out) {
+    answer <- if (!is.null(asked)) {
+      asked
+    } else if (is.null(look)) {
+      run(out)
+    } else {
+      found <- look(out)
+      if (is.null(found)) return()
+      message$answers[names(found$answers)] <<- found$answers
+      if (is.null(found$problem)) run(out) else rpc_error(message$id, "params", found$problem)
+    }
+    asked <<- NULL
+    if (is.null(answer$questions)) {
+      is_over <<- TRUE
+      out$event(answer$text, event = "message")
+    } else {
+      message$answers <<- answer$answers
+      look <<- wait_for(offer, req, answer$questions, function(text) out$event(text, event = "message"))
+    }
+  }
+  new_stream(
+    writing(write, function() is_over), NULL, "text/event-stream", list(), MCP_LOOKS, 200L, "finish", event_headers
+  )
 }

@@ -53,8 +53,8 @@ dr_stream_writer <- function(writer, content_type = "text/plain", headers = list
   new_stream(writing(writer), NULL, content_type, headers, 0, status, on_drain)
 }
 
-# The function for dr_stream() whose one call is the whole of `writer`.
-writing <- function(writer) {
+# The function for dr_stream() whose calls are those of `writer`, until `is_over`: most often one.
+writing <- function(writer, is_over = function() TRUE) {
   force(writer)
   function(state, cancelled) {
     # cancelled before it began
@@ -62,7 +62,7 @@ writing <- function(writer) {
     out <- stream_output()
     on.exit(out$close())
     tryCatch(writer(out$functions), drover_stream_over = function(over) NULL)
-    list(done = TRUE, trailers = out$close())
+    list(done = is_over(), trailers = out$close())
   }
 }
 

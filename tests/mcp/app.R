@@ -53,6 +53,43 @@ asking_tools <- list(
   })
 )
 
+enums <- dr_schema('{"type": "object", "properties": {
+  "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
+  "titledSingle": {"type": "string", "oneOf": [{"const": "value1", "title": "First Option"},
+    {"const": "value2", "title": "Second Option"}]},
+  "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"], "enumNames": ["Option One", "Option Two"]},
+  "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
+  "titledMulti": {"type": "array", "items": {"anyOf": [{"const": "value1", "title": "First Choice"},
+    {"const": "value2", "title": "Second Choice"}]}}
+}}')
+
+# those of the older revision, whose names are others
+older_tools <- list(
+  dr_tool(function(message) {
+    fields <- list(
+      username = dr_chr(description = "User's response"), email = dr_chr(description = "User's email address")
+    )
+    paste("User response:", dr_to_json(dr_mcp_ask(user = dr_mcp_form(message, fields))$user))
+  }, "test_elicitation", "Asks a person", list(message = dr_chr())),
+  dr_tool(function(prompt) {
+    paste("LLM response:", dr_mcp_ask(said = dr_mcp_sampling(prompt, 100))$said$text)
+  }, "test_sampling", "Asks the model", list(prompt = dr_chr())),
+  asking_tool("test_elicitation_sep1034_defaults", function() {
+    fields <- list(
+      name = dr_chr(default = "John Doe"), age = dr_int(default = 30L), score = dr_dbl(default = 95.5),
+      status = dr_factor(c("active", "inactive", "pending"), default = "active"), verified = dr_lgl(default = TRUE)
+    )
+    paste("Elicitation completed:", dr_to_json(dr_mcp_ask(all = dr_mcp_form("Please fill in", fields))$all))
+  }),
+  asking_tool("test_elicitation_sep1330_enums", function() {
+    paste("Elicitation completed:", dr_to_json(dr_mcp_ask(all = dr_mcp_form("Please choose", enums))$all))
+  }),
+  dr_tool(function() {
+    for (what in c("started", "processing data", "completed")) dr_mcp_log("info", paste("Tool execution", what))
+    "done"
+  }, "test_tool_with_logging", "Log messages")
+)
+
 # its keywords are to arrive as they are
 schema <- dr_schema('{
   "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
@@ -126,5 +163,5 @@ prompts <- list(
   }, "test_input_required_result_prompt", "Asks its client")
 )
 
-dr_mcp(app, "/mcp", tools = c(tools, asking_tools), resources = resources, prompts = prompts, name = "drover-conformance")
+dr_mcp(app, "/mcp", tools = c(tools, asking_tools, older_tools), resources = resources, prompts = prompts, name = "drover-conformance")
 app

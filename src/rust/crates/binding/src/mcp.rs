@@ -136,9 +136,10 @@ fn written(id: &[u8], body: &[u8], is_structured: bool, end: &[u8]) -> Option<St
     String::from_utf8(out).ok()
 }
 
-/// Fields of a message: its id as JSON, whether it asks for an answer, why it is no message, its method and params, and
-/// what is wrong with the arguments of a tool. `NULL` where there is no such thing.
-const FIELDS: [&str; 6] = ["id", "asks", "refusal", "method", "params", "problem"];
+/// Fields of a message: its id as JSON, whether it asks for an answer, why it is no message, its method and params,
+/// what is wrong with the arguments of a tool, and all of it, if it answers a question of the server's. `NULL` where
+/// there is no such thing.
+const FIELDS: [&str; 7] = ["id", "asks", "refusal", "method", "params", "problem", "reply"];
 
 fn message<'b>(build: Build<'b>, value: &'b Value<'_>, tools: &Tools) -> Node {
     let Value::Object(_) = value else { return refusal(build, None, "the body must be an object") };
@@ -157,7 +158,9 @@ fn message<'b>(build: Build<'b>, value: &'b Value<'_>, tools: &Tools) -> Node {
     let method = match member(value, "method") {
         Some(Value::String(method)) => method,
         None if member(value, "result").or_else(|| member(value, "error")).is_some() => {
-            return fields(build, [Node::NULL; 6]);
+            let mut reply = [Node::NULL; 7];
+            reply[6] = plain(build, value);
+            return fields(build, reply);
         }
         _ => return refusal(build, id, "`method` must be a string"),
     };
@@ -174,13 +177,14 @@ fn message<'b>(build: Build<'b>, value: &'b Value<'_>, tools: &Tools) -> Node {
             build.string(method),
             params.map_or(Node::NULL, |params| plain(build, params)),
             problem.map_or(Node::NULL, |problem| build.copied(&problem)),
+            Node::NULL,
         ],
     )
 }
 
 fn refusal(build: Build<'_>, id: Option<&str>, why: &str) -> Node {
     let id = id.map_or(Node::NULL, |id| build.copied(id));
-    fields(build, [id, Node::NULL, build.copied(why), Node::NULL, Node::NULL, Node::NULL])
+    fields(build, [id, Node::NULL, build.copied(why), Node::NULL, Node::NULL, Node::NULL, Node::NULL])
 }
 
 fn member<'v, 'a>(value: &'v Value<'a>, name: &str) -> Option<&'v Value<'a>> {
@@ -227,7 +231,7 @@ fn wrong_arguments(params: &Value<'_>, tools: &Tools) -> Option<String> {
     }
 }
 
-fn fields(build: Build<'_>, of: [Node; 6]) -> Node {
+fn fields(build: Build<'_>, of: [Node; 7]) -> Node {
     build.list(&of).named(build.names(&FIELDS))
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Head {
     pub(crate) status: u16,
     /// in lower case, without parameters
     pub(crate) content_type: String,
+    /// `Mcp-Session-Id`, as it is
+    pub(crate) session: Option<String>,
     framing: Framing,
     stays: bool,
 }
@@ -205,10 +207,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Body<'_, S> {
 
 /// RFC 9112 section 6.3, and whether the connection stays.
 fn head_of(status: u16, version: Option<u8>, fields: &[httparse::Header<'_>]) -> Head {
-    let value = |name: &str| {
+    let text = |name: &str| {
         let field = fields.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-        field.and_then(|field| std::str::from_utf8(field.value).ok()).map(str::to_ascii_lowercase)
+        field.and_then(|field| std::str::from_utf8(field.value).ok())
     };
+    let value = |name: &str| text(name).map(str::to_ascii_lowercase);
     let connection = value("connection").unwrap_or_default();
     let stays = if version == Some(0) { connection == "keep-alive" } else { connection != "close" };
     let framing = if value("transfer-encoding").is_some_and(|coding| coding.ends_with("chunked")) {
@@ -218,7 +221,7 @@ fn head_of(status: u16, version: Option<u8>, fields: &[httparse::Header<'_>]) ->
     };
     let content_type = value("content-type").unwrap_or_default();
     let content_type = content_type.split(';').next().unwrap_or_default().trim().to_owned();
-    Head { status, content_type, framing, stays }
+    Head { status, content_type, session: text("mcp-session-id").map(str::to_owned), framing, stays }
 }
 
 /// A header field as somebody writes it on a command line, with one space behind the colon.

@@ -37,8 +37,8 @@ const NAMED: [&str; 3] = ["dependentSchemas", "patternProperties", "properties"]
 /// Keywords whose value holds schemas that count where they are referred to.
 const DEFINED: [&str; 2] = ["$defs", "definitions"];
 
-/// All others.
-const PLAIN: [&str; 35] = [
+/// All others; `example` is one of OpenAPI, `enumNames` one of forms of the Model Context Protocol.
+const PLAIN: [&str; 36] = [
     "$anchor",
     "$comment",
     "$id",
@@ -52,6 +52,7 @@ const PLAIN: [&str; 35] = [
     "deprecated",
     "description",
     "enum",
+    "enumNames",
     "example",
     "examples",
     "exclusiveMaximum",

@@ -32,7 +32,7 @@ pub(super) fn is_final(event: &[u8]) -> bool {
 }
 
 /// The version that a handshake has come to.
-pub(super) fn agreed(body: &[u8]) -> Option<String> {
+pub(super) fn version(body: &[u8]) -> Option<String> {
     Json(body).text(&["result", "protocolVersion"])
 }
 
@@ -114,7 +114,7 @@ mod tests {
         assert!(is_message(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#) && is_message(b" [{}]"));
         assert!(!is_message(br#"{"error":"mine"}"#) && !is_message(b"oops"));
         assert!(is_final(br#"{"result":{}}"#) && is_final(br#"{"error":{}}"#) && !is_final(br#"{"method":"x"}"#));
-        assert_eq!(agreed(br#"{"result":{"protocolVersion":"2025-11-25"}}"#).as_deref(), Some("2025-11-25"));
+        assert_eq!(version(br#"{"result":{"protocolVersion":"2025-11-25"}}"#).as_deref(), Some("2025-11-25"));
         assert_eq!(line(b"{\r\n\"a\":1}".to_vec()), b"{  \"a\":1}");
     }
 }

@@ -2,7 +2,7 @@
 //! by `notifications/cancelled`, which closes its connection: then the server does what it does when any client goes.
 
 use super::answer::{self, Events, EVENTS, INTERNAL, INVALID};
-use super::message::{Id, Message};
+use super::message::{Agreed, Id, Message};
 use super::streams::{Line, Lines, Streams};
 use crate::http::Connection;
 use crate::invocation::Client;
@@ -34,8 +34,7 @@ struct Way {
     /// requests by their ids
     under_way: Mutex<HashMap<Id, AbortHandle>>,
     tasks: Mutex<JoinSet<()>>,
-    /// the version that a handshake has come to
-    agreed: Mutex<Option<String>>,
+    agreed: Mutex<Agreed>,
 }
 
 /// The bridge, as the server that it leads to has it.
@@ -143,11 +142,14 @@ impl Way {
         if let Some(id) = &message.id {
             lock(&self.under_way).remove(id);
         }
+        // the client's answer to a question of the server's, perhaps to one that is over
+        let is_reply = message.method.is_none() && answer::is_final(bytes);
         match outcome {
             Ok(None) => {}
-            Ok(Some(line)) => self.say(line).await,
             // those get no answer, not even an error
-            Err(_) if message.is_notification() => {}
+            Ok(Some(_)) if is_reply => {}
+            Err(_) if is_reply || message.is_notification() => {}
+            Ok(Some(line)) => self.say(line).await,
             Err(Failed { message: why, status }) => {
                 self.say(answer::error(message.id.as_ref(), INTERNAL, &why, status)).await;
             }
@@ -160,7 +162,7 @@ impl Way {
         let endpoint = self.endpoint.borrow().clone().unwrap_or_default();
         let agreed = lock(&self.agreed).clone();
         let credentials = self.client.credentials.as_deref();
-        let mut request = message.head(&endpoint, agreed.as_deref(), credentials, bytes.len()).into_bytes();
+        let mut request = message.head(&endpoint, &agreed, credentials, bytes.len()).into_bytes();
         request.extend_from_slice(bytes);
         let sent = connection.send(&request).await;
         // a server that refuses may do so before it has read all
@@ -179,7 +181,7 @@ impl Way {
         let body = connection.body(&head, false).whole().await?;
         if head.content_type == "application/json" && answer::is_message(&body) {
             if message.method.as_deref() == Some("initialize") {
-                *lock(&self.agreed) = answer::agreed(&body);
+                *lock(&self.agreed) = Agreed { version: answer::version(&body), session: head.session.clone() };
             }
             return Ok(Some(answer::line(body)));
         }

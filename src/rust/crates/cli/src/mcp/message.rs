@@ -18,6 +18,14 @@ pub(super) enum Id {
     Number(String),
 }
 
+/// What a handshake has come to, which all later messages are of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agreed {
+    pub(super) version: Option<String>,
+    /// what the server knows the client by
+    pub(super) session: Option<String>,
+}
+
 /// See the module.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Message {
@@ -71,14 +79,15 @@ impl Message {
         self.id.is_none() && self.method.is_some()
     }
 
-    /// The head of the request that carries it, of `len` bytes. `agreed`: the version of the handshake.
-    pub(super) fn head(&self, endpoint: &str, agreed: Option<&str>, credentials: Option<&str>, len: usize) -> String {
+    /// The head of the request that carries it, of `len` bytes.
+    pub(super) fn head(&self, endpoint: &str, agreed: &Agreed, credentials: Option<&str>, len: usize) -> String {
         let mut head = format!(
             "POST {endpoint} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nContent-Length: {len}\r\n"
         );
         let fields = [
-            ("MCP-Protocol-Version", self.version.as_deref().or(agreed)),
+            ("MCP-Protocol-Version", self.version.as_deref().or(agreed.version.as_deref())),
+            ("Mcp-Session-Id", agreed.session.as_deref()),
             ("Mcp-Method", self.method.as_deref()),
             ("Mcp-Name", self.name.as_deref()),
         ];
@@ -142,7 +151,8 @@ mod tests {
     fn header_fields_say_what_the_message_says_and_nothing_more() {
         let json = r#"{"id":1,"method":"tools/call","params":{"name":"a\r\nX: y",
             "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
-        let head = read(json).head("/mcp", Some("2025-11-25"), Some("X-Key: k"), 3);
+        let agreed = Agreed { version: Some("2025-11-25".into()), session: Some("S".into()) };
+        let head = read(json).head("/mcp", &agreed, Some("X-Key: k"), 3);
         for line in [
             "MCP-Protocol-Version: 2026-07-28",
             "Mcp-Method: tools/call",
@@ -151,7 +161,7 @@ mod tests {
         ] {
             assert!(head.contains(&format!("\r\n{line}\r\n")), "{head}");
         }
-        let head = read(r#"{"id":1,"method":"ping"}"#).head("/mcp", Some("2025-11-25"), None, 3);
+        let head = read(r#"{"id":1,"method":"ping"}"#).head("/mcp", &agreed, None, 3);
         assert!(head.contains("\r\nMCP-Protocol-Version: 2025-11-25\r\n") && !head.contains("Mcp-Name"), "{head}");
         assert_eq!(
             [" a", "=?x", "é", ""].map(wrapped),
