@@ -155,6 +155,7 @@ mod tests {
         let head = read(json).head("/mcp", &agreed, Some("X-Key: k"), 3);
         for line in [
             "MCP-Protocol-Version: 2026-07-28",
+            "Mcp-Session-Id: S",
             "Mcp-Method: tools/call",
             "Mcp-Name: =?base64?YQ0KWDogeQ==?=",
             "X-Key: k",
