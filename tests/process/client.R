@@ -74,6 +74,13 @@ ask_until_begun <- function(server, path, name = "begun", ...) {
   request
 }
 
+# The lines of a file that another program writes, without one that is half written.
+whole_lines <- function(file) {
+  text <- rawToChar(readBin(file, "raw", file.size(file)))
+  Encoding(text) <- "UTF-8"
+  strsplit(sub("[^\n]*$", "", text), "\n", fixed = TRUE)[[1L]]
+}
+
 # The value of a header field of an answer, or NA.
 field <- function(answer, name) {
   line <- grep(paste0("^", name, ":"), answer$head, value = TRUE, ignore.case = TRUE)

@@ -12,7 +12,7 @@ converse <- function(app, ..., env = NULL) {
     marks = marks
   )
   servers[[length(servers) + 1L]] <<- server
-  lines <- function() readLines(out, warn = FALSE, encoding = "UTF-8")
+  lines <- function() whole_lines(out)
   say <- function(message) {
     text <- if (is.character(message)) message else drover::dr_to_json(message, auto_unbox = TRUE)
     left <- charToRaw(paste0(text, "\n"))

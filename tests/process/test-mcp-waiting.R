@@ -37,7 +37,7 @@ greeted_client <- function(server, can = list(elicitation = no_fields, sampling 
         drover::dr_to_json(message, auto_unbox = TRUE), paste0(server$url, "/mcp")))
       list(client = client, events = function() {
         if (!file.exists(out)) return(list())
-        lines <- grep("^data: .*}$", readLines(out, warn = FALSE), value = TRUE)
+        lines <- grep("^data: .*}$", whole_lines(out), value = TRUE)
         lapply(sub("^data: ", "", lines), drover::dr_from_json, simplify = FALSE)
       })
     }
