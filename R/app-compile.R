@@ -3,12 +3,12 @@
 # worker-natives.R, for what C handlers need in the process that runs them.
 
 # The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), usual (see
-# route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own routes precede
-# those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that returns
-# routes, tried after its own), rest (a handler for requests that no other route matches), rest_websocket (the same for
-# WebSockets), leave_websockets (a function without arguments, after which it has none any more) and usual (the
-# defaults of all these routes).
+# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), job (see job.R),
+# usual (see route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own
+# routes precede those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix
+# that returns routes, tried after its own), rest (a handler for requests that no other route matches), rest_websocket
+# (the same for WebSockets), leave_websockets (a function without arguments, after which it has none any more) and
+# usual (the defaults of all these routes).
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
@@ -21,7 +21,8 @@ app_routes <- function(app, prefix = "", outer = list()) {
       method = route$method, path = join_path(prefix, route$path),
       handler = route_handler(app, route, around), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body,
-      early_hints = route$early_hints, batch = route$batch, usual = route$usual, middleware = around$middleware,
+      early_hints = route$early_hints, batch = route$batch, job = job_field(route, prefix),
+      usual = route$usual, middleware = around$middleware,
       has_sessions = around$has_sessions,
       on_error = error_answers(route$on_error, around$on_error),
       declared = route[c("params", "body")], about = route$about, offer = route$offer
@@ -126,7 +127,7 @@ not_found_handler <- function(handler) {
 }
 
 # Of a route, beside its method, its path and its handler.
-engine_fields <- c("timeout", "on_client_gone", "max_body", "early_hints", "batch", "usual", "rest", "types")
+engine_fields <- c("timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest", "types")
 
 # What the engine has to know of a route. A field that is NULL is none.
 route_field <- function(route, handler, runs) {
@@ -194,7 +195,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
   for (route in routes) parse_path(route$path, call)
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) {
-    compose(route$middleware, route$handler, route$on_error, route$has_sessions)
+    job_handler(compose(route$middleware, route$handler, route$on_error, route$has_sessions), route$job)
   })
   on_error <- lapply(routes, `[[`, "on_error")
   fill_offers(routes, handlers, app_policies(app), call)

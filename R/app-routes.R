@@ -60,7 +60,8 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
     timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body,
-    early_hints = route_hints(more$early_hints), batch = if (!is.null(more$batch)) list(unclass(more$batch)), types
+    early_hints = route_hints(more$early_hints), batch = if (!is.null(more$batch)) list(unclass(more$batch)),
+    job = if (!is.null(more$job)) list(more$job), types
   ), call)
 }
 

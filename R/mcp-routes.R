@@ -43,6 +43,8 @@ ready_offer <- function(offer) {
 }
 
 is_tool_route <- function(route, offer) {
+  # its answer is the place of a job, of which a model has no use
+  if (!is.null(route$job)) return(FALSE)
   if (is.null(route$about$summary) && is.null(route$about$description)) return(FALSE)
   if (is.logical(offer$routes)) return(offer$routes)
   any(vapply(offer$routes, covers_path, NA, path = route$path))

@@ -1,7 +1,8 @@
 # What OpenAPI says of each route: its operations. An operation is a list: method ("get"), canonical (the path as the
 # router writes it), template (as OpenAPI does), key (the same for templates that clients cannot tell apart),
 # placeholders (names in the template), fields (what is said), errors (names of responses of openapi-errors.R) and id,
-# the name that it was given, or "". Neighbours: openapi.R; openapi-security.R, what covers paths.
+# the name that it was given, or "". Neighbours: openapi.R; openapi-jobs.R, of routes of
+# jobs; openapi-security.R, what covers paths.
 
 # The operations of routes, without those below one of the patterns `hidden`, and without those for whose method and
 # path an earlier one is there.
@@ -54,7 +55,8 @@ path_templates <- function(canonical) {
 # The same as described_route() of a route of which nothing is said: one for all with such placeholders. `made`: those
 # that were made. NULL for other routes.
 plain_route <- function(route, parsed, made) {
-  if (!is.null(route$params) || !is.null(route$body) || !is.null(route$response) || !is.null(route$about)) return(NULL)
+  said <- c("params", "body", "response", "about", "job")
+  if (!all(vapply(route[intersect(said, names(route))], is.null, NA))) return(NULL)
   key <- paste(c("", route$content_type, parsed$names, parsed$types, grepl("*", parsed$canonical, fixed = TRUE)),
     collapse = " ")
   if (is.null(made[[key]])) made[[key]] <- described_route(route, parsed)
@@ -68,6 +70,7 @@ described_route <- function(route, parsed) {
   is_typed <- length(route$params) || !is.null(route$body)
   fields <- list()
   if (length(about$tags)) fields$tags <- as.list(about$tags)
+  if (!is.null(route$job) && is.null(about$summary)) about$summary <- job_summaries[[route$job$part]]
   fields <- c(fields, about[intersect(c("summary", "description"), names(about))])
   fields$parameters <- some(c(path_parameters(parsed, route$params), other_parameters(route$params, parsed$names)))
   fields$responses <- described_responses(route)
@@ -125,6 +128,11 @@ described_body <- function(route) {
 }
 
 described_responses <- function(route) {
+  own <- handler_responses(route)
+  if (is.null(route$job)) own else job_responses(route$job$part, own)
+}
+
+handler_responses <- function(route) {
   if (!length(route$response)) {
     answer <- list(description = status_phrase(200L))
     if (is_string(route$content_type)) answer$content <- one_named(bare_type(route$content_type), no_members)

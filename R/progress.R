@@ -1,19 +1,20 @@
-# Progress of a computation, for the client that waits for it. Neighbour: mcp.R, whose clients may ask for it.
+# Progress of a computation, for the client that waits for it. Neighbours: job.R; mcp.R, whose clients may ask for it.
 
 # `say`: a function(done, total, message), while a client listens.
 progress <- new.env(parent = emptyenv())
 
 #' Report how far a computation is
 #'
-#' Tells the client that waits for this computation how far it is: the client of a tool ([dr_mcp()]) that has asked for
-#' it. Without such a client, it does nothing and costs next to nothing, so functions may report in any case.
+#' Tells clients how far this computation is: those that ask for a job ([dr_job()]), or the client of a tool
+#' ([dr_mcp()]) that has asked for it. Without them, it does nothing and costs next to nothing, so functions may report
+#' in any case.
 #'
 #' @param done How much is done: a single number, which grows from call to call.
 #' @param total How much there is to do: a single number, or `NULL` when that is not known.
 #' @param message What is being done, for people: a single string, or `NULL`.
 #' @returns Whether a client was told, invisibly: `TRUE` or `FALSE`.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_mcp()], [dr_tool()]
+#' @seealso [dr_job()], [dr_mcp()], [dr_tool()]
 #' @examples
 #' fit <- function(n) {
 #'   for (i in seq_len(n)) dr_progress(i, n, "fitting")

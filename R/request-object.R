@@ -5,7 +5,7 @@
 request_fields <- c(
   "method", "path", "url", "query", "params", "headers", "cookies", "body", "raw", "form", "files", "remote_addr",
   "remote_port", "protocol", "host", "scheme", "id", "route", "tls",
-  "auth", "session", "trace", "base_path", "json"
+  "auth", "session", "trace", "base_path", "job", "json"
 )
 
 # field_functions(cell, routine): a function for each lazy field, called when the field is read. All share one frame and

@@ -53,6 +53,8 @@
 #'     See [dr_auth_basic()].}
 #'   \item{`session`}{What the app keeps with this client: the list that was assigned here before, or given to
 #'     [dr_session_set()], as JSON reads it again; `NULL` when there is none. See [dr_session()].}
+#'   \item{`job`}{The job that this is an attempt at, see [dr_job()]: a list with `id` (a string) and `attempt` (a
+#'     number, from 1). `NULL` for other requests.}
 #'   \item{`trace`}{The trace that the request belongs to (W3C Trace Context): a list. `trace_id` and `span_id` (what
 #'     this server does for the request): strings of hexadecimal digits. `parent_id`, the span of the client: only where
 #'     the client sent a valid `traceparent`; otherwise the trace is a new one, which follows from `id`. `sampled`: a

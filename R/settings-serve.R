@@ -54,6 +54,9 @@ prepare_settings <- function(settings) {
   }
   settings$upload_path <- folder
   if (!is.null(settings$admin_token)) settings$admin_token <- normalizePath(settings$admin_token, mustWork = FALSE)
+  if (!is.null(settings$jobs_store)) {
+    settings$jobs_store <- file.path(normalizePath(dirname(settings$jobs_store)), basename(settings$jobs_store))
+  }
   settings$colours <- has_colours()
   settings$web <- file.path(system.file(package = "drover"), "web")
   settings$otel <- otel_variables()

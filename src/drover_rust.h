@@ -171,6 +171,7 @@ const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
 int32_t drv_cell_hint(drv_link *, const drv_cell *, drv_str links);
+int32_t drv_cell_progress(drv_link *, const drv_cell *, double done, double total, drv_str message);
 void drv_cell_rest(drv_cell *);
 
 /* websockets.rs */
@@ -189,7 +190,7 @@ typedef struct {
   drv_str bytes; /* a message, a reason, or a name */
 } drv_command;
 /* the field of a request that has the message of a WebSocket */
-enum { DRV_MESSAGE_FIELD = 23 };
+enum { DRV_MESSAGE_FIELD = 24 };
 int32_t drv_cell_event(const drv_cell *, drv_event *);
 /* 1: sent; 2: sent, drv_websocket_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
 int32_t drv_websocket_say(drv_link *, const drv_service *, const drv_command *);

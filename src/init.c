@@ -95,6 +95,7 @@ static const R_CallMethodDef calls[] = {
     CALL("request_body", drv_request_body, 2),
     CALL("request_assigned_session", drv_request_assigned_session, 1),
     CALL("request_hint", drv_request_hint, 2),
+    CALL("request_progress", drv_request_progress, 3),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),

@@ -18,6 +18,7 @@
 #define AUTH_FIELD 19
 #define SESSION_FIELD 20
 #define BASE_PATH_FIELD 22
+#define JOB_FIELD 23
 #define JSON_FIELD (DRV_FIELDS - 1)
 _Static_assert(DRV_MESSAGE_FIELD == JSON_FIELD, "a message has no number of its own: where a request has `json`");
 /* method, url, body and raw, by their bits */
@@ -114,7 +115,7 @@ static SEXP field(SEXP pointer, int i) {
   drv_link *link = drv_here.link;
   if (!link) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
   if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
-  if (i == AUTH_FIELD || i == SESSION_FIELD) return keep(pointer, i, read_told(c, i));
+  if (i == AUTH_FIELD || i == SESSION_FIELD || i == JOB_FIELD) return keep(pointer, i, read_told(c, i));
   drv_error error;
   const drv_node *node = drv_cell_field(link, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
@@ -239,12 +240,26 @@ SEXP drv_request_body(SEXP req, SEXP as) {
   return slowly("body_slowly", req, as, R_NilValue);
 }
 
-SEXP drv_request_hint(SEXP req, SEXP links) {
+/* What may be said of a request while its handler goes on: its cell and the link, where both are there. */
+static drv_cell *cell_to_speak_of(SEXP req, drv_link **link) {
   SEXP pointer = cell_behind(req);
   cell *c = pointer ? R_ExternalPtrAddr(pointer) : NULL;
   /* what a fork has of the link is the worker's, too */
-  drv_link *link = drv_here.is_stray ? NULL : drv_here.link;
-  return Rf_ScalarLogical(c && link && drv_cell_hint(link, c->engine, drv_text(links)));
+  *link = drv_here.is_stray ? NULL : drv_here.link;
+  return c && *link ? c->engine : NULL;
+}
+
+SEXP drv_request_hint(SEXP req, SEXP links) {
+  drv_link *link;
+  drv_cell *engine = cell_to_speak_of(req, &link);
+  return Rf_ScalarLogical(engine && drv_cell_hint(link, engine, drv_text(links)));
+}
+
+SEXP drv_request_progress(SEXP req, SEXP numbers, SEXP message) {
+  drv_link *link;
+  drv_cell *engine = cell_to_speak_of(req, &link);
+  const double *n = REAL(numbers);
+  return Rf_ScalarLogical(engine && drv_cell_progress(link, engine, n[0], n[1], drv_text(message)));
 }
 
 int drv_request_asks_for(SEXP req, SEXP method, SEXP target) {

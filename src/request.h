@@ -5,7 +5,7 @@
 #include <Rinternals.h>
 
 /* Fields of a `req` object: those of rust/crates/binding/src/request.rs, and `json`. */
-#define DRV_FIELDS 24
+#define DRV_FIELDS 25
 
 /* A new `req` object. Not protected. */
 SEXP drv_request_new(void);
@@ -41,6 +41,7 @@ SEXP drv_request_body(SEXP req, SEXP as);
 /* Has the client told of links, one string with line feeds in between, ahead of the response. Whether the server was
  * told so. */
 SEXP drv_request_hint(SEXP req, SEXP links);
+SEXP drv_request_progress(SEXP req, SEXP numbers, SEXP message);
 SEXP drv_request_assigned_session(SEXP req);
 SEXP drv_request_make_cell(void);
 /* Whether it is, unchanged, a request with this method for this target, as sent, without a body. */

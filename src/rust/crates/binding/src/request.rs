@@ -55,16 +55,17 @@ enum Field {
     Id = 16,
     Route = 17,
     Tls = 18,
-    /// these two are JSON, which C reads: see [`cells::drv_cell_json`]
+    /// these two, and `Job`, are JSON, which C reads: see [`cells::drv_cell_json`]
     Auth = 19,
     Session = 20,
     Trace = 21,
     BasePath = 22,
+    Job = 23,
     /// of a WebSocket; where C has `json`, for which it does not ask here
-    Message = 23,
+    Message = 24,
 }
 
-const FIELDS: [Field; 24] = [
+const FIELDS: [Field; 25] = [
     Field::Method,
     Field::Path,
     Field::Url,
@@ -88,6 +89,7 @@ const FIELDS: [Field; 24] = [
     Field::Session,
     Field::Trace,
     Field::BasePath,
+    Field::Job,
     Field::Message,
 ];
 
@@ -318,7 +320,7 @@ impl Cell {
             Field::Protocol => answer.string(if head.flags & FLAG_HTTP2 != 0 { b"HTTP/2" } else { b"HTTP/1.1" }),
             Field::Scheme => answer.string(if head.flags & FLAG_HTTPS != 0 { b"https" } else { b"http" }),
             Field::Tls => answer.of_tls(request.tls()),
-            Field::Auth | Field::Session => return Err(Fault::GONE),
+            Field::Auth | Field::Session | Field::Job => return Err(Fault::GONE),
             Field::Trace => answer.of_trace(&self.trace(), self.joined_header(b"tracestate")),
             Field::Host => answer.string(self.header(b"host").unwrap_or_default()),
             Field::Id => answer.owned_string(format!("{:016x}", head.id).into_bytes()),

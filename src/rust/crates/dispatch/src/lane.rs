@@ -74,7 +74,7 @@ struct Held {
     due: u64,
     stuck: bool,
     /// how often it has said something for its client ahead of its answer
-    hints: u8,
+    links: u8,
     stream: Option<Stream>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Said {
     /// the handler of this request has returned and answers later
     Later(Key),
     /// the handler of this request has said something for its client, and goes on
-    Hints(Key, Bytes),
+    Notice(Key, Bytes),
     /// a stream has ended, after `micros` microseconds
     End { request: Assigned, micros: u32 },
     /// nothing that matters to others
@@ -294,7 +294,7 @@ impl Lane {
             cancelled: false,
             left: false,
             stuck: false,
-            hints: 0,
+            links: 0,
             stream: None,
         };
         let slot = id.slot as usize;

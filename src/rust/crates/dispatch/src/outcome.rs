@@ -1,4 +1,4 @@
-//! What comes of a request that is queued. All but [`Outcome::Hints`] are the end of it.
+//! What comes of a request that is queued. All but [`Outcome::Notice`] are the end of it.
 
 use admission::Late;
 use bytes::Bytes;
@@ -12,8 +12,8 @@ pub enum Outcome {
     /// the head of its reply, such a message too, and the body, which is still to come
     Stream(Bytes, PipeReader),
     /// its handler goes on, and has said this, a message of `wire`: the ticket has more to tell. Only of a submission
-    /// that takes hints.
-    Hints(Bytes),
+    /// that takes notices.
+    Notice(Bytes),
     /// it took too long, in the process of this number if a worker process had it
     Late(Late, Option<i32>),
     /// it waits for R in the process of this number, which has made it and waits for its answer

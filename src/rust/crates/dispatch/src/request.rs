@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     pub place: Place,
     pub waiter: Waiter,
     /// what its handler has said meanwhile for its client, which a task of this thread is to collect
-    pub hints: Vec<Bytes>,
+    pub notices: Vec<Bytes>,
     /// its handler has returned a promise: it neither waits for a worker nor runs
     pub promised: bool,
 }
@@ -110,8 +110,9 @@ impl Entries {
     pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, waiter: Waiter) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let (place, hints) = (Place::Queue, Vec::new());
-        let entry = Entry { serial, submission, message, since, handed: since, place, waiter, hints, promised: false };
+        let (place, notices) = (Place::Queue, Vec::new());
+        let entry =
+            Entry { serial, submission, message, since, handed: since, place, waiter, notices, promised: false };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 

@@ -36,8 +36,8 @@ pub struct Submission {
     pub times_handler: bool,
     /// whether its handler is interrupted when its client goes
     pub ends_with_client: bool,
-    /// whether its ticket tells of what its handler says for its client meanwhile: [`Outcome::Hints`]
-    pub takes_hints: bool,
+    /// whether its ticket tells of what its handler says for its client meanwhile: [`Outcome::Notice`]
+    pub takes_notices: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
     pub counts: bool,
     /// the peer, if that is a process of this machine and no proxy for another client
@@ -105,5 +105,5 @@ pub(crate) enum Word {
     /// the last word
     Outcome(Outcome),
     /// links for its client, and the way by which the next word comes
-    Hints(Bytes, oneshot::Receiver<Word>),
+    Notice(Bytes, oneshot::Receiver<Word>),
 }

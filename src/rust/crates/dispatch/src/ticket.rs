@@ -65,9 +65,9 @@ impl Future for Ticket {
             Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::Ending)),
             Way::Elsewhere { outcome, .. } => match Pin::new(&mut *outcome).poll(cx) {
                 Poll::Ready(Ok(Word::Outcome(outcome))) => Some(outcome),
-                Poll::Ready(Ok(Word::Hints(hints, next))) => {
+                Poll::Ready(Ok(Word::Notice(notice, next))) => {
                     *outcome = next;
-                    Some(Outcome::Hints(hints))
+                    Some(Outcome::Notice(notice))
                 }
                 Poll::Ready(Err(_)) => Some(Outcome::Ending),
                 Poll::Pending => None,
@@ -75,7 +75,7 @@ impl Future for Ticket {
             Way::Done => None,
         };
         match outcome {
-            Some(hints @ Outcome::Hints(_)) => Poll::Ready(hints),
+            Some(notice @ Outcome::Notice(_)) => Poll::Ready(notice),
             Some(outcome) => {
                 self.0 = Way::Done;
                 Poll::Ready(outcome)

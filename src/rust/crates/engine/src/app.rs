@@ -2,10 +2,11 @@
 //! was routed by, as another may number its routes otherwise.
 
 use crate::assets::{Mounts, WholeFiles};
-use crate::config::{AppConfig, MountConfig, OnClientGone, RouteConfig, Settings};
+use crate::config::{AppConfig, JobPart, MountConfig, OnClientGone, RouteConfig, Settings};
 use crate::edge::docs::Description;
 use crate::edge::policies::Policies;
 use crate::edge::types::{Bounds, Types};
+use crate::jobs::JobRoute;
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use crate::websockets::{WebSocketRoute, WebSocketRoutes};
@@ -43,6 +44,8 @@ pub struct App {
     types: Vec<Option<Types>>,
     /// what clients of the routes are told ahead, by their numbers
     hints: Vec<Option<Arc<EarlyHints>>>,
+    /// what the routes have to do with jobs, by their numbers
+    jobs: Vec<Option<JobRoute>>,
     /// limits for what is read of requests to see whether they have these types
     pub(crate) bounds: Bounds,
     not_found: Target,
@@ -66,6 +69,8 @@ pub(crate) struct Target {
     pub rest: bool,
     /// how many of its requests a worker takes at a time, where it takes several
     pub batch: Option<Batch>,
+    /// whether its requests are about jobs: asked for each request, and [`App::job`] only then
+    pub is_job: bool,
     /// what its requests are counted for
     pub counts_for: metrics::Route,
 }
@@ -128,6 +133,7 @@ impl App {
             on_client_gone: route.on_client_gone.or(settings.on_client_gone),
             has_hints: !route.early_hints.is_empty(),
             rest: route.rest,
+            is_job: route.job.is_some(),
             batch: route.batch.map(|batch| Batch { most: batch.max_size as usize, bytes: batch.max_bytes as usize }),
             counts_for,
         };
@@ -157,6 +163,7 @@ impl App {
             targets,
             types,
             hints,
+            jobs: config.routes.iter().map(|route| route.job.as_ref().map(JobRoute::new)).collect(),
             bounds: Bounds {
                 max_fields: limits.max_fields,
                 max_json_depth: limits.max_json_depth.try_into().unwrap_or(u32::MAX),
@@ -176,6 +183,17 @@ impl App {
     /// What clients of a route are told ahead.
     pub(crate) fn hints(&self, route: u32) -> Option<&Arc<EarlyHints>> {
         self.hints.get(route as usize)?.as_ref()
+    }
+
+    /// What a route has to do with jobs.
+    pub(crate) fn job(&self, route: u32) -> Option<&JobRoute> {
+        self.jobs.get(route as usize)?.as_ref()
+    }
+
+    /// The routes that accept jobs, with their numbers.
+    pub(crate) fn kinds_of_jobs(&self) -> impl Iterator<Item = (u32, &JobRoute)> {
+        let numbered = self.jobs.iter().enumerate();
+        numbered.filter_map(|(i, job)| Some((i as u32, job.as_ref().filter(|job| job.part == JobPart::Accept)?)))
     }
 
     /// What is at the end of a route.

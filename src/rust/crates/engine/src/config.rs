@@ -147,6 +147,15 @@ pub struct Settings {
     /// names, and paths of JSON, whose values are not kept
     #[serde(default)]
     pub keep_failed_redact: Vec<String>,
+    /// the file where jobs are kept; `None`: until the server ends
+    #[serde(default)]
+    pub jobs_store: Option<PathBuf>,
+    /// most that run at once; 0: one fewer than there are workers
+    #[serde(default)]
+    pub jobs_at_once: usize,
+    /// most that are accepted and not over
+    #[serde(default = "max_jobs")]
+    pub max_jobs: u64,
     /// a request that is played again by the only client: what its server knew of the first one
     #[serde(default)]
     pub replays: Option<Replay>,
@@ -251,6 +260,11 @@ pub enum ErrorFormat {
     Json,
     /// a line of text
     Text,
+}
+
+/// As `inst/settings.dcf` has it.
+fn max_jobs() -> u64 {
+    100_000
 }
 
 /// 8 MiB: some hundreds of requests with the seeds of their handlers.
@@ -398,6 +412,9 @@ pub struct RouteConfig {
     /// how many requests its handler in R takes at a time, where it takes several
     #[serde(default)]
     pub batch: Option<BatchConfig>,
+    /// of a route of jobs: what it is about, and how they are treated
+    #[serde(default)]
+    pub job: Option<JobConfig>,
     /// what requests have to be like, where the route says so
     #[serde(default)]
     pub types: Option<TypesConfig>,
@@ -412,6 +429,45 @@ impl RouteConfig {
         let kind = if self.websocket.is_some() { "WebSocket " } else { "" };
         format!("{kind}{} {}", self.methods.join("|"), self.pattern)
     }
+}
+
+/// What a route of jobs is for, and how jobs of its kind are treated. The numbers are R's; spans are in seconds.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct JobConfig {
+    /// what its requests want
+    pub part: JobPart,
+    /// the method and path of the route that accepts them
+    pub kind: String,
+    /// how often a job that has failed is tried again
+    #[serde(default)]
+    pub retries: f64,
+    /// before the first such attempt
+    #[serde(default)]
+    pub backoff: f64,
+    /// how long one that is over can be asked for
+    #[serde(default)]
+    pub keep: f64,
+    /// most that run at once, if there is such a bound
+    #[serde(default)]
+    pub at_once: Option<f64>,
+    /// those of kinds with more go first
+    #[serde(default)]
+    pub priority: f64,
+}
+
+/// What is wanted of jobs.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum JobPart {
+    /// a new one
+    Accept,
+    /// how one is
+    Show,
+    /// what has come of it
+    Result,
+    /// that it ends
+    Cancel,
 }
 
 /// How many requests a handler takes at a time. The numbers are R's.

@@ -11,6 +11,7 @@ use crate::edge::hosts::Hosts;
 use crate::edge::metrics::MetricsPage;
 use crate::edge::traces::Traces;
 use crate::failed::FailedRequests;
+use crate::jobs::Jobs;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
 use crate::websockets::WebSockets;
@@ -40,6 +41,7 @@ pub struct Context {
     pub(crate) docs: Docs,
     /// `None` without an admin address
     pub(crate) dashboard: Option<Dashboard>,
+    pub(crate) jobs: Arc<Jobs>,
     /// where failed requests are kept; `None` when they are not
     pub(crate) failed: Option<Arc<FailedRequests>>,
     /// the request that is played again here
@@ -58,8 +60,8 @@ impl Context {
         pool: Pool,
         queue: Queue,
         websockets: Arc<WebSockets>,
-        access_log: Option<AccessLog>,
         metrics: Option<Arc<Metrics>>,
+        jobs: Jobs,
         settings: &Settings,
     ) -> Self {
         let errors = ErrorBodies::new(settings.errors);
@@ -78,7 +80,7 @@ impl Context {
             websockets,
             debug: settings.debug,
             errors,
-            access_log: access_log.map(Arc::new),
+            access_log: None,
             health,
             metrics,
             traces: None,
@@ -87,6 +89,7 @@ impl Context {
             base_path: BasePath::default(),
             docs: pages.docs,
             dashboard: pages.dashboard,
+            jobs: Arc::new(jobs),
             failed: None,
             replays: settings.replays.clone(),
         }
@@ -100,6 +103,11 @@ impl Context {
     /// The same, with spans of requests.
     pub(crate) fn tracing(self, traces: Option<Traces>) -> Self {
         Context { traces: traces.map(Arc::new), ..self }
+    }
+
+    /// The same, with a line for each request.
+    pub(crate) fn logging(self, access_log: Option<AccessLog>) -> Self {
+        Context { access_log: access_log.map(Arc::new), ..self }
     }
 
     /// The same, with a place for failed requests.

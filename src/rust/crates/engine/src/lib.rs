@@ -18,6 +18,7 @@ mod failed;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gauge;
+mod jobs;
 mod natives;
 mod pipeline;
 mod pool;

@@ -9,6 +9,7 @@ use crate::edge::docs::Docs;
 use crate::edge::hosts::Hosts;
 use crate::edge::traces;
 use crate::gauge::Gauge;
+use crate::jobs::{self, Jobs};
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
@@ -68,6 +69,8 @@ impl Service for Answers {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(home) = queue {
             dispatch::install(home);
+            // beside the queue: what its workers say of jobs takes no way between threads
+            jobs::run(self.context.clone());
         }
         if let Some(page) = &self.context.metrics {
             page.metrics.count_here(this_thread());
@@ -219,8 +222,10 @@ impl Server {
         let base_path = settings.below().map_err(StartError::Config)?;
         let common = CommonFields::new(&settings.response_headers);
         let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
-        let context = Context::new(pages, pool.clone(), queue, websockets, access_log, metrics, &settings);
-        let context = Arc::new(context.tracing(traces).keeping(failed).only_for(hosts).below(base_path));
+        let jobs = Jobs::open(&settings, &log).map_err(|e| StartError::Config(format!("jobs_store: {e}")))?;
+        let context = Context::new(pages, pool.clone(), queue, websockets, metrics, jobs, &settings);
+        let context =
+            Arc::new(context.logging(access_log).tracing(traces).keeping(failed).only_for(hosts).below(base_path));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };
@@ -347,12 +352,13 @@ impl Server {
         if let Some(dashboard) = &self.context.dashboard {
             dashboard.end();
         }
+        self.context.jobs.drain();
         self.pool.drain();
         self.http.drain();
     }
 
-    /// Whether all connections have ended, and the handlers of WebSockets have heard of that.
+    /// Whether all connections have ended, the handlers of WebSockets have heard of that, and no job runs.
     pub fn is_drained(&self) -> bool {
-        self.http.is_drained() && self.context.websockets.are_left()
+        self.http.is_drained() && self.context.websockets.are_left() && self.context.jobs.are_at_rest()
     }
 }

@@ -2,6 +2,7 @@
 //! handlers in this process read, and what the message to a worker is made of.
 
 use exchange::RequestView;
+use http::HeaderName;
 use httpd::{Client, Received};
 use httpd::{Head, Version};
 use router::Params;
@@ -120,7 +121,20 @@ impl RequestView for View<'_, '_> {
 impl View<'_, '_> {
     /// The message of the request, with this body, and with further flags of `wire`.
     pub fn encode_with(&self, flags: u32, body: BodyRef<'_>, out: &mut Vec<u8>) {
-        let message = RequestHead {
+        let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
+        self.message(flags, self.terms, body).encode(&params, || self.head.fields.iter(), out);
+    }
+
+    /// The message of the request as it is kept, with this body: without these fields, and for no client that would
+    /// take the answer packed.
+    pub fn encode_without(&self, left_out: &[HeaderName], body: BodyRef<'_>, out: &mut Vec<u8>) {
+        let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
+        let is_kept = |(name, _): &(&[u8], &[u8])| left_out.iter().all(|out| out.as_str().as_bytes() != *name);
+        self.message(0, &[], body).encode(&params, || self.head.fields.iter().filter(is_kept), out);
+    }
+
+    fn message<'m>(&'m self, flags: u32, terms: &'m [u8], body: BodyRef<'m>) -> RequestHead<'m> {
+        RequestHead {
             id: self.id,
             route: self.route,
             flags: flags
@@ -132,15 +146,14 @@ impl View<'_, '_> {
             target: self.target(),
             path: self.path(),
             base_path: RequestView::base_path(self),
+            job: b"",
             remote_addr: self.remote_addr(),
             tls: self.tls(),
             auth: self.auth(),
             session: self.session,
-            terms: self.terms,
+            terms,
             body,
-        };
-        let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
-        message.encode(&params, || self.head.fields.iter(), out);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::task::{Context, Poll};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -18,9 +18,12 @@ const MOST_AT_ONCE: usize = 512;
 /// How often jobs that are over are looked for, to be forgotten.
 const FORGETTING: Duration = Duration::from_secs(30);
 
-/// The jobs of a server. Cloned for each that asks; the store is closed when all have gone.
-#[derive(Clone)]
-pub struct Jobs(Sender<Box<dyn Step>>);
+/// The jobs of a server. When it is dropped, what was asked is done, and the store is closed, before that returns.
+pub struct Desk {
+    /// `None` once it is being dropped
+    to: Option<Sender<Box<dyn Step>>>,
+    thread: Option<JoinHandle<()>>,
+}
 
 /// The answer to what was asked: a future, and for threads that may wait [`Answer::wait`]. Whoever drops it has it done
 /// all the same.
@@ -53,17 +56,17 @@ impl<T: Send, F: FnMut(&mut Store) -> Result<T, StoreError> + Send> Step for Ask
     }
 }
 
-impl Jobs {
+impl Desk {
     /// Opens the store, see [`Store::open`].
     ///
     /// # Errors
     /// As there; or the system lacks a thread.
-    pub fn open(place: &Place, most: u64, patience: Duration) -> Result<Jobs, StoreError> {
+    pub fn open(place: &Place, most: u64, patience: Duration) -> Result<Desk, StoreError> {
         let store = Store::open(place, most, patience)?;
         let (to, asked) = channel();
         let desk = thread::Builder::new().name("drover-jobs".to_owned()).spawn(move || run(store, &asked));
-        desk.map_err(|e| StoreError(e.to_string()))?;
-        Ok(Jobs(to))
+        let thread = desk.map_err(|e| StoreError(e.to_string()))?;
+        Ok(Desk { to: Some(to), thread: Some(thread) })
     }
 
     /// Has something done with the store, in a transaction. `act` may be called again, where another one's step has
@@ -74,9 +77,21 @@ impl Jobs {
         F: FnMut(&mut Store) -> Result<T, StoreError> + Send + 'static,
     {
         let (to, answer) = oneshot::channel();
-        // without the thread the answer is that it has ended
-        let _ = self.0.send(Box::new(Asked { act, value: None, to }));
+        if let Some(desk) = &self.to {
+            // without the thread the answer is that it has ended
+            let _ = desk.send(Box::new(Asked { act, value: None, to }));
+        }
         Answer(answer)
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.to = None;
+        if let Some(thread) = self.thread.take() {
+            // a thread that has panicked has closed it as well
+            let _ = thread.join();
+        }
     }
 }
 

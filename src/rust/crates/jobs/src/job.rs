@@ -60,7 +60,7 @@ pub struct NewJob {
     pub request: Vec<u8>,
     /// a long body of it, aside
     pub body: Option<Vec<u8>>,
-    /// where an unfinished job of the kind has this key, that is meant
+    /// where a job of the kind has this key, that is meant: a client that asks again gets the same one
     pub key: Option<String>,
     /// those with more go first
     pub priority: i32,

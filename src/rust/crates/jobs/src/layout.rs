@@ -31,7 +31,7 @@ const VERSIONS: [&str; 1] = [
      CREATE INDEX jobs_running ON jobs (number) WHERE state = 1;
      CREATE INDEX jobs_scheduled ON jobs (due) WHERE state = 5;
      CREATE INDEX jobs_over ON jobs (forget) WHERE forget IS NOT NULL;
-     CREATE UNIQUE INDEX jobs_keys ON jobs (kind, key) WHERE key IS NOT NULL AND forget IS NULL;
+     CREATE UNIQUE INDEX jobs_keys ON jobs (kind, key) WHERE key IS NOT NULL;
      CREATE TABLE requests (
        number INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
        request BLOB NOT NULL,

@@ -62,7 +62,7 @@ impl Store {
     /// When it could not be written, or the system has no random bytes.
     pub fn accept(&mut self, job: &NewJob, now: u64) -> Result<Accepted, StoreError> {
         if let Some(key) = &job.key {
-            let same = "SELECT id FROM jobs WHERE kind = ? AND key = ? AND forget IS NULL";
+            let same = "SELECT id FROM jobs WHERE kind = ? AND key = ?";
             let mut same = self.db.prepare_cached(same)?;
             if let Some(id) = same.query_row(params![job.kind, key], |row| row.get(0)).optional()? {
                 return Ok(Accepted::Existing(JobId::from_bytes(id)));
@@ -75,7 +75,9 @@ impl Store {
         let due = job.due.filter(|due| *due > now);
         let state = if due.is_some() { State::Scheduled } else { State::Waiting };
         self.db
-            .prepare_cached("INSERT INTO jobs (id, kind, state, priority, due, key, created) VALUES (?, ?, ?, ?, ?, ?, ?)")?
+            .prepare_cached(
+                "INSERT INTO jobs (id, kind, state, priority, due, key, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            )?
             .execute(params![
                 id.bytes(),
                 job.kind,
@@ -168,12 +170,11 @@ impl Store {
     /// When that could not be written.
     pub fn retry(&mut self, id: JobId, now: u64) -> Result<bool, StoreError> {
         let Some((number, State::Failed | State::Cancelled)) = self.state(id)? else { return Ok(false) };
-        let again = "UPDATE OR IGNORE jobs SET state = 0, due = ?, failures = 0, losses = 0, ended = NULL, forget = NULL,
+        let again = "UPDATE jobs SET state = 0, due = ?, failures = 0, losses = 0, ended = NULL, forget = NULL,
                      error = NULL WHERE number = ?";
-        // with its key, another one may have begun since
-        let is_again = self.db.prepare_cached(again)?.execute(params![now as i64, number])? == 1;
-        self.unfinished += u64::from(is_again);
-        Ok(is_again)
+        self.db.prepare_cached(again)?.execute(params![now as i64, number])?;
+        self.unfinished += 1;
+        Ok(true)
     }
 
     /// Forgets a job that is over. Whether there is one.

@@ -1,6 +1,6 @@
 //! The thread that has the store: many who ask at once, and a process that is killed while it accepts.
 
-use jobs::{Accepted, JobId, Jobs, NewJob, Place, State, Store, StoreError};
+use jobs::{Accepted, Desk, JobId, NewJob, Place, State, Store, StoreError};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,14 +10,14 @@ fn job() -> NewJob {
     NewJob { kind: "k".to_owned(), request: vec![7; 100], ..NewJob::default() }
 }
 
-fn open(place: &Place) -> Jobs {
-    Jobs::open(place, 1_000_000, Duration::ZERO).unwrap()
+fn open(place: &Place) -> Desk {
+    Desk::open(place, 1_000_000, Duration::ZERO).unwrap()
 }
 
 #[test]
 fn those_who_ask_at_once_get_their_own_answers() {
-    let jobs = open(&Place::Memory);
-    let answers: Vec<_> = (0..1000).map(|now| jobs.ask(move |store| store.accept(&job(), now))).collect();
+    let desk = open(&Place::Memory);
+    let answers: Vec<_> = (0..1000).map(|now| desk.ask(move |store| store.accept(&job(), now))).collect();
     let ids: Vec<_> = answers
         .into_iter()
         .map(|answer| match answer.wait().unwrap() {
@@ -26,28 +26,29 @@ fn those_who_ask_at_once_get_their_own_answers() {
         })
         .collect();
     for (i, id) in ids.into_iter().enumerate() {
-        let found = jobs.ask(move |store| store.find(id)).wait().unwrap().unwrap();
+        let found = desk.ask(move |store| store.find(id)).wait().unwrap().unwrap();
         assert_eq!(found.created, i as u64);
     }
 }
 
 #[test]
 fn a_step_that_fails_takes_no_other_along() {
-    let jobs = open(&Place::Memory);
+    let desk = open(&Place::Memory);
     let (opened, gate) = std::sync::mpsc::channel::<()>();
     // what follows waits for this, and is then done at once
-    let held = jobs.ask(move |_| {
+    let held = desk.ask(move |_| {
         let _ = gate.recv();
         Ok(())
     });
     let fails = |_: &mut Store| Store::open(&Place::File("/nowhere/jobs".into()), 1, Duration::ZERO).map(|_| ());
-    let answers = (jobs.ask(|store| store.accept(&job(), 1)), jobs.ask(fails), jobs.ask(|store| store.accept(&job(), 2)));
+    let answers =
+        (desk.ask(|store| store.accept(&job(), 1)), desk.ask(fails), desk.ask(|store| store.accept(&job(), 2)));
     drop(opened);
     held.wait().unwrap();
     assert!(matches!(answers.0.wait(), Ok(Accepted::New(_))));
     assert!(matches!(answers.1.wait(), Err(StoreError { .. })));
     assert!(matches!(answers.2.wait(), Ok(Accepted::New(_))));
-    assert_eq!(jobs.ask(|store| Ok(store.unfinished())).wait(), Ok(2));
+    assert_eq!(desk.ask(|store| Ok(store.unfinished())).wait(), Ok(2));
 }
 
 /// Run by the test below, in a process of its own: accepts for as long as it lives, and says which jobs.
@@ -55,9 +56,9 @@ fn a_step_that_fails_takes_no_other_along() {
 #[ignore = "the test that follows runs it"]
 fn accepts_until_it_is_killed() {
     let path = std::env::var("JOBS_FILE").expect("the test that follows says where");
-    let jobs = open(&Place::File(path.into()));
+    let desk = open(&Place::File(path.into()));
     loop {
-        let answers: Vec<_> = (0..20).map(|now| jobs.ask(move |store| store.accept(&job(), now))).collect();
+        let answers: Vec<_> = (0..20).map(|now| desk.ask(move |store| store.accept(&job(), now))).collect();
         for answer in answers {
             if let Accepted::New(id) = answer.wait().unwrap() {
                 println!("accepted {id}");

@@ -61,12 +61,12 @@ fn a_job_is_run_once_and_has_its_result() {
     assert_eq!((attempt.id, attempt.attempt, &attempt.request[..]), (id, 1, &b"request"[..]));
     assert_eq!(attempt.body.as_deref(), Some(&b"long"[..]));
     assert!(claim(&mut store, "k", 9, 7).is_empty());
-    assert_eq!(store.end(id, 1, done(b"42"), &RULES, 8).unwrap(), Kept::As(State::Done));
+    assert_eq!(store.end(id, 1, &done(b"42"), &RULES, 8).unwrap(), Kept::As(State::Done));
     let job = store.find(id).unwrap().unwrap();
     assert_eq!((job.created, job.began, job.ended, job.error), (5, Some(6), Some(8), None));
     assert_eq!(store.result(id).unwrap().unwrap().body, b"42");
     assert_eq!(store.unfinished(), 0);
-    assert_eq!(store.end(id, 1, failed(false), &RULES, 9).unwrap(), Kept::Stale);
+    assert_eq!(store.end(id, 1, &failed(false), &RULES, 9).unwrap(), Kept::Stale);
     assert!(!store.retry(id, 9).unwrap());
 }
 
@@ -114,11 +114,11 @@ fn what_fails_is_tried_again_after_ever_longer_times_as_often_as_its_kind_says()
     let id = accept(&mut store, &of("k"), 0);
     for (attempt, now, due) in [(1, 10, 1010), (2, 1010, 3010)] {
         assert_eq!(one(&mut store, now).attempt, attempt);
-        assert_eq!(store.end(id, attempt, failed(true), &rules, now).unwrap(), Kept::As(State::Scheduled));
+        assert_eq!(store.end(id, attempt, &failed(true), &rules, now).unwrap(), Kept::As(State::Scheduled));
         assert_eq!(store.next_due().unwrap(), Some(due));
     }
     assert_eq!(one(&mut store, 3010).attempt, 3);
-    assert_eq!(store.end(id, 3, failed(true), &rules, 3011).unwrap(), Kept::As(State::Failed));
+    assert_eq!(store.end(id, 3, &failed(true), &rules, 3011).unwrap(), Kept::As(State::Failed));
     let job = store.find(id).unwrap().unwrap();
     assert_eq!((job.error.as_deref(), job.ended, store.unfinished()), (Some("no"), Some(3011), 0));
     // its operator may have it tried again
@@ -132,7 +132,7 @@ fn what_cannot_do_better_is_not_tried_again() {
     let id = accept(&mut store, &of("k"), 0);
     one(&mut store, 1);
     let rules = Rules { retries: 9, ..RULES };
-    assert_eq!(store.end(id, 1, failed(false), &rules, 2).unwrap(), Kept::As(State::Failed));
+    assert_eq!(store.end(id, 1, &failed(false), &rules, 2).unwrap(), Kept::As(State::Failed));
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn what_is_lost_is_run_again_but_not_for_ever() {
     let id = accept(&mut store, &of("k"), 0);
     for attempt in 1..3 {
         one(&mut store, 1);
-        assert_eq!(store.end(id, attempt, lost(), &RULES, 2).unwrap(), Kept::As(State::Waiting));
+        assert_eq!(store.end(id, attempt, &lost(), &RULES, 2).unwrap(), Kept::As(State::Waiting));
     }
     one(&mut store, 3);
-    assert_eq!(store.end(id, 3, lost(), &RULES, 4).unwrap(), Kept::As(State::Failed));
+    assert_eq!(store.end(id, 3, &lost(), &RULES, 4).unwrap(), Kept::As(State::Failed));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn what_was_not_run_counts_for_nothing() {
     let id = accept(&mut store, &of("k"), 0);
     for attempt in 1..9 {
         one(&mut store, attempt.into());
-        let kept = store.end(id, attempt, End::Back { delay: 0 }, &RULES, attempt.into());
+        let kept = store.end(id, attempt, &End::Back { delay: 0 }, &RULES, attempt.into());
         assert_eq!(kept.unwrap(), Kept::As(State::Waiting));
     }
 }
@@ -163,14 +163,14 @@ fn only_the_latest_attempt_is_believed() {
     let mut store = store();
     let id = accept(&mut store, &of("k"), 0);
     one(&mut store, 1);
-    store.end(id, 1, lost(), &RULES, 2).unwrap();
+    store.end(id, 1, &lost(), &RULES, 2).unwrap();
     one(&mut store, 3);
     let said = Progress { done: 1.0, total: None, message: None };
     assert!(!store.progress(id, 1, said.clone()).unwrap());
-    assert_eq!(store.end(id, 1, done(b"stale"), &RULES, 4).unwrap(), Kept::Stale);
+    assert_eq!(store.end(id, 1, &done(b"stale"), &RULES, 4).unwrap(), Kept::Stale);
     assert!(store.progress(id, 2, said.clone()).unwrap());
     assert_eq!(store.find(id).unwrap().unwrap().progress, Some(said));
-    assert_eq!(store.end(id, 2, done(b"right"), &RULES, 5).unwrap(), Kept::As(State::Done));
+    assert_eq!(store.end(id, 2, &done(b"right"), &RULES, 5).unwrap(), Kept::As(State::Done));
     assert_eq!(store.result(id).unwrap().unwrap().body, b"right");
     assert_eq!(store.find(id).unwrap().unwrap().progress, None);
 }
@@ -185,13 +185,13 @@ fn what_is_cancelled_is_not_run_and_what_its_attempt_says_counts_for_nothing() {
     assert_eq!(store.cancel(running, 9, 2).unwrap(), Some(Cancelled::Over(State::Cancelled)));
     assert_eq!(store.cancel(JobId::new().unwrap(), 9, 2).unwrap(), None);
     assert!(claim(&mut store, "w", 9, 3).is_empty());
-    assert_eq!(store.end(running, 1, done(b"late"), &RULES, 3).unwrap(), Kept::Stale);
+    assert_eq!(store.end(running, 1, &done(b"late"), &RULES, 3).unwrap(), Kept::Stale);
     assert_eq!((state(&store, running), store.unfinished()), (State::Cancelled, 0));
     assert_eq!(store.result(running).unwrap(), None);
 }
 
 #[test]
-fn a_key_is_that_of_one_unfinished_job_of_its_kind() {
+fn a_key_is_that_of_one_job_of_its_kind_until_that_is_forgotten() {
     let mut store = store();
     let keyed = |kind: &str| NewJob { key: Some("x".to_owned()), ..of(kind) };
     let id = accept(&mut store, &keyed("k"), 0);
@@ -199,11 +199,10 @@ fn a_key_is_that_of_one_unfinished_job_of_its_kind() {
     accept(&mut store, &keyed("other"), 1);
     one(&mut store, 2);
     assert_eq!(store.accept(&keyed("k"), 3).unwrap(), Accepted::Existing(id));
-    store.end(id, 1, failed(false), &RULES, 4).unwrap();
-    let next = accept(&mut store, &keyed("k"), 5);
-    assert_ne!(next, id);
-    // the failed one cannot come back beside it
-    assert!(!store.retry(id, 6).unwrap());
+    store.end(id, 1, &failed(false), &RULES, 4).unwrap();
+    assert_eq!(store.accept(&keyed("k"), 5).unwrap(), Accepted::Existing(id));
+    store.remove(id).unwrap();
+    assert_ne!(accept(&mut store, &keyed("k"), 6), id);
 }
 
 #[test]
@@ -222,7 +221,7 @@ fn what_is_over_is_forgotten_in_time_or_when_it_is_removed() {
     let (id, other) = (accept(&mut store, &of("k"), 0), accept(&mut store, &of("k"), 0));
     assert!(!store.remove(id).unwrap());
     for attempt in claim(&mut store, "k", 9, 1) {
-        store.end(attempt.id, 1, done(b"x"), &RULES, 5).unwrap();
+        store.end(attempt.id, 1, &done(b"x"), &RULES, 5).unwrap();
     }
     assert!(store.remove(other).unwrap());
     assert_eq!(store.forget(10_004).unwrap(), 0);
@@ -253,7 +252,7 @@ fn a_step_that_fails_leaves_nothing_of_those_beside_it() {
     let made = store.at_once(|store| {
         let id = accept(store, &of("k"), 0);
         one(store, 1);
-        store.end(id, 1, done(b"x"), &RULES, 2)?;
+        store.end(id, 1, &done(b"x"), &RULES, 2)?;
         accept(store, &of("k"), 3);
         Store::open(&Place::File("/nowhere/jobs".into()), 1, Duration::ZERO).map(|_| ())
     });
@@ -271,7 +270,7 @@ fn a_file_is_taken_up_where_the_server_before_has_left_it() {
         assert_eq!(mode & 0o777, 0o600);
         let over = accept(&mut store, &of("k"), 0);
         one(&mut store, 1);
-        store.end(over, 1, done(b"kept"), &Rules { keep: u64::MAX, ..RULES }, 2).unwrap();
+        store.end(over, 1, &done(b"kept"), &Rules { keep: u64::MAX, ..RULES }, 2).unwrap();
         let running = accept(&mut store, &of("k"), 3);
         one(&mut store, 4);
         (accept(&mut store, &of("other"), 5), running, over)

@@ -1,7 +1,7 @@
 //! The message format between the server and a worker.
 //!
 //! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
-//! comes piece by piece, [`Hints`] what a client is told before its response, [`websocket`] what is said of WebSockets,
+//! comes piece by piece, [`Notice`] what a handler says before its reply, [`websocket`] what is said of WebSockets,
 //! [`task`] of what workers have others run, and [`control`] what is said beside requests.
 //!
 //! Each is one contiguous run of bytes: fixed words, then lengths, then the bytes that the lengths describe, in the
@@ -13,7 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
-mod hints;
+mod notice;
 mod reader;
 mod reply;
 mod request;
@@ -21,7 +21,7 @@ pub mod stream;
 pub mod task;
 pub mod websocket;
 
-pub use hints::{Hints, LONGEST_HINTS, MOST_HINTS};
+pub use notice::{links, Notice, Progress, LONGEST_NOTICE, MOST_LINKS};
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
 pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};

@@ -1,9 +1,9 @@
 //! Server to worker: one HTTP request.
 //!
 //! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled
-//! file, TLS, auth, session, terms, base path · counts of params and headers · body length (u64) · lengths of params ·
-//! lengths of header names and values, in turn · the bytes of all of these in the same order · the body, when it is
-//! inline.
+//! file, TLS, auth, session, terms, base path, job · counts of params and headers · body length (u64) · lengths of
+//! params · lengths of header names and values, in turn · the bytes of all of these in the same order · the body, when it
+//! is inline.
 
 use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
 use crate::WireError;
@@ -65,6 +65,8 @@ pub struct RequestHead<'a> {
     pub session: &'a [u8],
     /// by which the answer may be packed, as `coding` has them; empty when it is not to be
     pub terms: &'a [u8],
+    /// the job that this is an attempt at, a JSON object; empty for none
+    pub job: &'a [u8],
     /// the body, complete
     pub body: BodyRef<'a>,
 }
@@ -79,7 +81,7 @@ impl RequestHead<'_> {
             BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
             BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
         };
-        let count_at = out.len() + 17 * 4;
+        let count_at = out.len() + 18 * 4;
         put_words(
             out,
             [
@@ -99,6 +101,7 @@ impl RequestHead<'_> {
                 len_word(self.session.len()),
                 len_word(self.terms.len()),
                 len_word(self.base_path.len()),
+                len_word(self.job.len()),
                 len_word(params.len()),
                 0,
                 len as u32,
@@ -110,7 +113,7 @@ impl RequestHead<'_> {
         }
         put_pair_lengths(out, count_at, headers());
         let texts = [self.method, self.target, self.path, self.remote_addr, path, self.tls];
-        for part in texts.into_iter().chain([self.auth, self.session, self.terms, self.base_path]) {
+        for part in texts.into_iter().chain([self.auth, self.session, self.terms, self.base_path, self.job]) {
             out.extend_from_slice(part);
         }
         for p in params {
@@ -170,7 +173,7 @@ impl<'a> Request<'a> {
         let mut r = Reader::new(bytes);
         let id = r.u64()?;
         let (route, flags, port, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
-        let sizes = r.lengths(10)?;
+        let sizes = r.lengths(11)?;
         let (n_params, n_headers) = (r.u32()?, r.u32()?);
         let body_len = r.u64()?;
         let param_lengths = r.lengths(n_params)?;
@@ -185,6 +188,7 @@ impl<'a> Request<'a> {
         let session = r.bytes(sizes.get(7))?;
         let terms = r.bytes(sizes.get(8))?;
         let base_path = r.bytes(sizes.get(9))?;
+        let job = r.bytes(sizes.get(10))?;
         let params = Run { lengths: param_lengths, bytes: r.bytes(param_lengths.total())? };
         let headers = Run { lengths: header_lengths, bytes: r.bytes(header_lengths.total())? };
         let body = match kind {
@@ -203,6 +207,7 @@ impl<'a> Request<'a> {
             target,
             path,
             base_path,
+            job,
             remote_addr,
             tls,
             auth,
@@ -257,6 +262,7 @@ mod tests {
             target: b"/a%20b?x=1",
             path: b"/a b",
             base_path: b"/app",
+            job: b"{\"attempt\":1}",
             remote_addr: b"127.0.0.1",
             tls: b"protocol\0TLSv1.3\0",
             auth: b"{\"user\":\"a\"}",
@@ -281,6 +287,7 @@ mod tests {
         assert_eq!(r.tls().collect::<Vec<_>>(), [(&b"protocol"[..], &b"TLSv1.3"[..])]);
         assert_eq!((r.head.auth, r.head.session), (&b"{\"user\":\"a\"}"[..], &b"[1]"[..]));
         assert_eq!((r.query(), r.head.terms), (&b"x=1"[..], &b"packed"[..]));
+        assert_eq!(r.head.job, b"{\"attempt\":1}");
         assert_eq!(r.params().collect::<Vec<_>>(), [&b"p1"[..], b""]);
         assert_eq!(r.headers().collect::<Vec<_>>(), [(&b"host"[..], &b"here"[..]), (b"empty", b"")]);
         assert_eq!(r.head.body, BodyRef::Inline(b"a\0b"));

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
-use wire::{Hints, Request};
+use wire::{Notice, Request};
 
 /// Names a request that was taken, for its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,11 +256,10 @@ impl Worker {
         self.send(job, message)
     }
 
-    /// Has the client of a request that has no reply yet told of links ahead of it, at once: a text of them with line
-    /// feeds in between. `false` when the server has stopped reading.
-    pub fn hint(&mut self, job: Job, links: &[u8]) -> bool {
+    /// Tells the server something of a request that has no reply yet, at once. `false` when it has stopped reading.
+    pub fn notice(&mut self, job: Job, notice: Notice<'_>) -> bool {
         let mut message = Vec::new();
-        Hints(links).encode(&mut message);
+        notice.encode(&mut message);
         let sent = self.send(job, &message);
         self.notify();
         sent
@@ -477,6 +476,7 @@ mod tests {
             target: b"/",
             path: b"/",
             base_path: b"",
+            job: b"",
             remote_addr: b"",
             tls: b"",
             auth: b"",

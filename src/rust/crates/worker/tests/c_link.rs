@@ -94,6 +94,7 @@ impl Server {
             target: path.as_bytes(),
             path: path.as_bytes(),
             base_path: b"",
+            job: b"",
             remote_addr: b"::1",
             tls: b"",
             auth: b"",

@@ -6,6 +6,7 @@ use crate::link::Link;
 use crate::node::{Node, Str};
 use crate::shield::{shield, Error};
 use std::ptr;
+use wire::{Notice, Progress};
 
 /// A cell for a `req` object.
 #[no_mangle]
@@ -116,6 +117,7 @@ pub unsafe extern "C" fn drv_cell_json(cell: *const Cell, field: u32, len: *mut 
         let json = head.and_then(|head| match FIELDS.get(field as usize) {
             Some(Field::Auth) => Some(head.auth),
             Some(Field::Session) => Some(head.session),
+            Some(Field::Job) => Some(head.job),
             _ => None,
         });
         json.filter(|json| !json.is_empty()).map_or(ptr::slice_from_raw_parts(ptr::null(), 0), ptr::from_ref)
@@ -146,6 +148,25 @@ pub unsafe extern "C" fn drv_cell_is_open(cell: *const Cell) -> i32 {
     unsafe { i32::from((*cell).job.is_some()) }
 }
 
+/// Tells the server how far the handler of the request in `cell`, an attempt at a job, is. `total` is NaN where that is
+/// not known. 1 when the server is told so, 0 when the request has its reply, or the server has gone.
+///
+/// # Safety
+/// `link` and `cell` are live; the text is C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_progress(
+    link: *mut Link,
+    cell: *const Cell,
+    done: f64,
+    total: f64,
+    message: Str,
+) -> i32 {
+    // SAFETY: the caller's.
+    let (link, cell, message) = unsafe { (&mut *link, &*cell, message.as_bytes()) };
+    let progress = Progress { done, total, message };
+    shield(0, || i32::from(cell.job().is_some_and(|job| link.worker.notice(job, Notice::Progress(progress)))))
+}
+
 /// Has the client of the request in `cell` told of links, a text with line feeds in between, ahead of its response. 1
 /// when the server is told so, 0 when the request has its reply, or the server has gone.
 ///
@@ -155,5 +176,5 @@ pub unsafe extern "C" fn drv_cell_is_open(cell: *const Cell) -> i32 {
 pub unsafe extern "C" fn drv_cell_hint(link: *mut Link, cell: *const Cell, links: Str) -> i32 {
     // SAFETY: the caller's.
     let (link, cell, links) = unsafe { (&mut *link, &*cell, links.as_bytes()) };
-    shield(0, || i32::from(cell.job().is_some_and(|job| link.worker.hint(job, links))))
+    shield(0, || i32::from(cell.job().is_some_and(|job| link.worker.notice(job, Notice::Links(links)))))
 }

@@ -15,6 +15,7 @@ use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
 use tokio::sync::oneshot;
+use wire::Notice;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
@@ -200,11 +201,14 @@ impl Dispatcher {
 
     /// Tells the client of a request what its handler, which goes on, has said for it. Where nobody waits for that, it
     /// is dropped.
-    pub(super) fn hint(&mut self, key: Key, hints: Bytes) {
-        let Some(entry) = self.entries.get(key).filter(|entry| entry.submission.takes_hints) else { return };
+    pub(super) fn notice(&mut self, key: Key, notice: Bytes) {
+        let Some(entry) = self.entries.get(key).filter(|entry| entry.submission.takes_notices) else { return };
         match &mut entry.waiter {
             Waiter::Here(waker) => {
-                entry.hints.push(hints);
+                match entry.notices.last_mut() {
+                    Some(last) if Notice::is_progress(last) && Notice::is_progress(&notice) => *last = notice,
+                    _ => entry.notices.push(notice),
+                }
                 if let Some(waker) = waker {
                     waker.wake_by_ref();
                 }
@@ -212,7 +216,7 @@ impl Dispatcher {
             Waiter::Elsewhere(_, client) => {
                 let (next, rest) = oneshot::channel();
                 // a client that has gone has posted so, too
-                let _ = mem::replace(client, next).send(Word::Hints(hints, rest));
+                let _ = mem::replace(client, next).send(Word::Notice(notice, rest));
             }
             // too late, as once the head of a stream was sent; or there is no client
             Waiter::Answered(_) | Waiter::Worker(_) | Waiter::Nobody => {}
@@ -222,8 +226,8 @@ impl Dispatcher {
     /// What came of a request of this thread, once; before it what was said for its client.
     pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
         let entry = self.entries.get(key)?;
-        if !entry.hints.is_empty() {
-            return Some(Outcome::Hints(entry.hints.remove(0)));
+        if !entry.notices.is_empty() {
+            return Some(Outcome::Notice(entry.notices.remove(0)));
         }
         match &mut entry.waiter {
             Waiter::Here(waiting) => {

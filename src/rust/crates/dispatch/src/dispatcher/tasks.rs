@@ -81,7 +81,7 @@ impl Dispatcher {
             timeout: if task.timeout == 0 { left } else { task.timeout.min(left) },
             times_handler: false,
             ends_with_client: true,
-            takes_hints: false,
+            takes_notices: false,
             counts: false,
             peer: None,
             opens: None,
@@ -129,7 +129,7 @@ impl Dispatcher {
             }
             Outcome::Ending | Outcome::Stale => (Ended::Over, Vec::new()),
             // its handler answers with a value
-            Outcome::Stream(..) | Outcome::Hints(_) => (Ended::Failed, Vec::new()),
+            Outcome::Stream(..) | Outcome::Notice(_) => (Ended::Failed, Vec::new()),
         };
         self.notify_asker(*asker, asker.outcome(ended, &value));
     }
@@ -150,7 +150,7 @@ impl Dispatcher {
             timeout: NEVER,
             times_handler: false,
             ends_with_client: false,
-            takes_hints: false,
+            takes_notices: false,
             counts: false,
             peer: None,
             opens: None,
@@ -174,6 +174,7 @@ fn head(id: u64, route: u32, body: &[u8]) -> RequestHead<'_> {
         target: b"/",
         path: b"/",
         base_path: b"",
+        job: b"",
         remote_addr: b"",
         tls: b"",
         auth: b"",

@@ -50,7 +50,7 @@ fn of(client: u8, connection: u8) -> Submission {
         timeout: 60_000,
         times_handler: false,
         ends_with_client: true,
-        takes_hints: false,
+        takes_notices: false,
         counts: true,
         peer: None,
         opens: None,
@@ -236,16 +236,16 @@ fn read(reader: &PipeReader) -> Poll<Option<io::Result<Bytes>>> {
 }
 
 /// What a worker says for a client ahead of its answer.
-fn hints(link: &[u8]) -> Vec<u8> {
+fn links(link: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
-    wire::Hints(link).encode(&mut message);
+    wire::Notice::Links(link).encode(&mut message);
     message
 }
 
-/// Has a worker begin with a request whose client is told of links, where `takes_hints`.
-fn ask_for_page(dispatcher: &mut Dispatcher, worker: &mut Fake, takes_hints: bool) -> (Key, RequestId) {
+/// Has a worker begin with a request whose client is told of links, where `takes_notices`.
+fn ask_for_page(dispatcher: &mut Dispatcher, worker: &mut Fake, takes_notices: bool) -> (Key, RequestId) {
     dispatcher.shared.outstanding.fetch_add(1, Relaxed);
-    let key = dispatcher.submit(Submission { takes_hints, ..of(0, 1) }, |message| message.push(1));
+    let key = dispatcher.submit(Submission { takes_notices, ..of(0, 1) }, |message| message.push(1));
     let (id, _) = worker.receive().unwrap();
     assert!(worker.end.slots.start(id));
     (key, id)
@@ -258,51 +258,51 @@ async fn what_a_handler_says_for_its_client_is_told_in_order_and_before_its_answ
     let (key, id) = ask_for_page(&mut dispatcher, &mut worker, true);
     assert!(dispatcher.collect(key, Waker::noop()).is_none());
     // a handler that returns a promise goes on
-    let said: Vec<_> = (0..wire::MOST_HINTS + 5).map(|n| hints(&[n])).collect();
+    let said: Vec<_> = (0..wire::MOST_LINKS + 5).map(|n| links(&[n])).collect();
     worker.say(id, &said[0]);
     worker.say(id, &[]);
     said[1..].iter().for_each(|message| worker.say(id, message));
     worker.answer(id, 1);
-    worker.say(id, &hints(b"late"));
+    worker.say(id, &links(b"late"));
     dispatcher.drain();
     let mut told = Vec::new();
-    while let Some(Outcome::Hints(message)) = dispatcher.collect(key, Waker::noop()) {
+    while let Some(Outcome::Notice(message)) = dispatcher.collect(key, Waker::noop()) {
         told.push(message);
     }
-    assert_eq!(told, said[..usize::from(wire::MOST_HINTS)]);
+    assert_eq!(told, said[..usize::from(wire::MOST_LINKS)]);
     // the loop has seen the answer
     assert_eq!(dispatcher.entries.len(), 0);
     // nobody asks for them, as of a WebSocket's event
     let (key, id) = ask_for_page(&mut dispatcher, &mut worker, false);
-    worker.say(id, &hints(b"<a>"));
+    worker.say(id, &links(b"<a>"));
     worker.answer(id, 1);
     dispatcher.drain();
     assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Reply(..))));
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn hints_after_the_head_of_a_stream_are_dropped_and_long_ones_are_no_message() {
+async fn notices_after_the_head_of_a_stream_are_dropped_and_long_ones_are_no_message() {
     let (mut dispatcher, _pool) = dispatcher();
     let mut worker = Fake::sit(&mut dispatcher, 1);
     let key = ask(&mut dispatcher, 1);
     let id = worker.stream();
-    worker.say(id, &hints(b"<a>"));
+    worker.say(id, &links(b"<a>"));
     worker.say_part(id, Part::Piece(b"a"));
     dispatcher.drain();
     assert!(matches!(read(&reader(&mut dispatcher, key)), Poll::Ready(Some(Ok(bytes))) if bytes == "a"));
     assert!(!dispatcher.workers[0].retiring);
     let (_, id) = ask_for_page(&mut dispatcher, &mut worker, true);
-    worker.say(id, &hints(&[b'a'; wire::LONGEST_HINTS + 1]));
+    worker.say(id, &links(&[b'a'; wire::LONGEST_NOTICE + 1]));
     dispatcher.drain();
     assert!(dispatcher.workers[0].retiring, "it is broken");
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn tickets_of_other_threads_tell_of_hints_too() {
+async fn tickets_of_other_threads_tell_of_notices_too() {
     let (mut dispatcher, _pool, _posts) = posting_dispatcher();
     let mut worker = Fake::sit(&mut dispatcher, 1);
     let (client, outcome) = oneshot::channel();
-    let submission = Submission { takes_hints: true, ..of(0, 1) };
+    let submission = Submission { takes_notices: true, ..of(0, 1) };
     dispatcher.shared.outstanding.fetch_add(1, Relaxed);
     dispatcher.receive(Post::Request { number: 1, is_over: false, submission, message: vec![1], client });
     let mut ticket = Ticket::elsewhere(1, outcome, dispatcher.post.clone());
@@ -310,11 +310,11 @@ async fn tickets_of_other_threads_tell_of_hints_too() {
     let (id, _) = worker.receive().unwrap();
     assert!(worker.end.slots.start(id));
     for link in [b"<a>", b"<b>"] {
-        worker.say(id, &hints(link));
+        worker.say(id, &links(link));
     }
     dispatcher.drain();
     for link in [b"<a>", b"<b>"] {
-        assert!(matches!(poll(), Poll::Ready(Outcome::Hints(message)) if message == hints(link)));
+        assert!(matches!(poll(), Poll::Ready(Outcome::Notice(message)) if message == links(link)));
     }
     assert!(poll().is_pending());
     worker.answer(id, 1);
@@ -617,6 +617,7 @@ async fn what_runs_is_told_with_what_its_client_asked_for() {
         target: b"/a<b>?token=secret",
         path: b"/a<b>",
         base_path: b"",
+        job: b"",
         remote_addr: b"127.0.0.1",
         tls: b"",
         auth: b"",

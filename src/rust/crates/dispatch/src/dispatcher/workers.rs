@@ -51,7 +51,7 @@ impl Dispatcher {
             match said {
                 Said::Aside => {}
                 Said::Command(command) => self.execute_for_worker(at, of, command),
-                Said::Hints(key, hints) => self.hint(key, hints),
+                Said::Notice(key, notice) => self.notice(key, notice),
                 Said::Later(key) if of == Of::R => self.is_promised(key),
                 Said::Later(_) => {}
                 Said::Reply { request, message, file } => {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use shm::RequestId;
 use std::time::Instant;
 use wire::stream::Part;
-use wire::{Hints, MOST_HINTS};
+use wire::{Notice, MOST_LINKS};
 
 impl Lane {
     /// The next thing it says, read at `now`, and how many bytes that took.
@@ -58,13 +58,14 @@ impl Lane {
             return Some(Said::Later(key));
         }
         let held = self.held_mut(id)?;
-        if Hints::is_one(&message) {
-            Hints::decode(&message).ok()?;
-            if held.hints == MOST_HINTS {
-                return Some(Said::Aside);
+        if Notice::is_one(&message) {
+            if let Notice::Links(_) = Notice::decode(&message).ok()? {
+                if held.links == MOST_LINKS {
+                    return Some(Said::Aside);
+                }
+                held.links += 1;
             }
-            held.hints += 1;
-            return Some(Said::Hints(held.request.key, message));
+            return Some(Said::Notice(held.request.key, message));
         }
         if let Some(stream) = &mut held.stream {
             return match Part::decode(&message).ok()? {

@@ -8,6 +8,7 @@ use super::route::{Route, NOT_FOUND_ROUTE};
 use super::state::{Asked, State};
 use super::Responded;
 use crate::context::Context;
+use crate::jobs;
 use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
@@ -23,7 +24,7 @@ use observe::Level;
 use router::Params;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
-use wire::Hints;
+use wire::Notice;
 
 /// What came of a request so far.
 pub enum Step {
@@ -40,6 +41,8 @@ pub enum Waiting {
     Worker(Ticket),
     /// the same, with the word whether a client gets its WebSocket
     Socket(Box<Opening>),
+    /// the store of jobs
+    Job(jobs::Answering),
 }
 
 /// Has the handler of the route answer, now or later. While it does, clients are told of the links that the route has.
@@ -84,6 +87,11 @@ fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
     if let Some(websocket) = &route.websocket {
         return open(state, websocket, route, &view, context);
     }
+    if route.target.is_job {
+        if let Some(job) = route.app.job(route.number) {
+            return Step::Wait(Waiting::Job(context.jobs.answer(job, &view)));
+        }
+    }
     if context.failed.is_some() {
         state.asked(asked(route, body, session.as_deref()));
     }
@@ -116,6 +124,7 @@ fn asked(route: &Route<'_>, body: &Received, session: Option<&[u8]>) -> Asked {
 pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Option<Responded> {
     let outcome = match waiting {
         Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
+        Waiting::Job(answer) => return Some(answer.await),
         Waiting::Worker(mut ticket) => word(state, &mut ticket).await,
         Waiting::Socket(opening) => match opening.outcome().await {
             Ok(made) => return Some(made.map_err(|why| internal(state, context, why))),
@@ -129,11 +138,10 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
 pub async fn word(state: &State, ticket: &mut Ticket) -> Outcome {
     loop {
         match (&mut *ticket).await {
-            Outcome::Hints(message) => {
+            Outcome::Notice(message) => {
                 // R has judged the links, and a worker that is corrupted is not believed
-                let hints = Hints::decode(&message).ok().and_then(|hints| EarlyHints::new(hints.links()).ok());
-                if let Some(hints) = hints {
-                    state.hint(Arc::new(hints));
+                if let Ok(Notice::Links(links)) = Notice::decode(&message) {
+                    let _ = EarlyHints::new(wire::links(links)).map(|hints| state.hint(Arc::new(hints)));
                 }
             }
             outcome => return outcome,
@@ -164,8 +172,8 @@ pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Respon
             let why = "the worker ended before it had answered";
             Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
         }
-        // hints are never the last word
-        Outcome::Stale | Outcome::Hints(_) => return None,
+        // a notice is never the last word
+        Outcome::Stale | Outcome::Notice(_) => return None,
     })
 }
 
@@ -252,7 +260,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         timeout: route.target.timeout,
         times_handler: false,
         ends_with_client: route.target.ends_with_client(&state.head.method),
-        takes_hints: true,
+        takes_notices: true,
         counts: true,
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
         opens: None,

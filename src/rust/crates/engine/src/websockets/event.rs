@@ -63,7 +63,7 @@ impl To {
             timeout,
             times_handler: !answers,
             ends_with_client: false,
-            takes_hints: false,
+            takes_notices: false,
             // what is for one worker only waits there, and is refused when that has too much
             counts: owner.is_none(),
             peer: None,
@@ -115,6 +115,7 @@ impl Identity {
             target: self.path.as_bytes(),
             path: self.path.as_bytes(),
             base_path: b"",
+            job: b"",
             remote_addr: self.from.client().address.as_bytes(),
             tls: b"",
             auth: b"",

@@ -197,7 +197,7 @@ impl Open {
                 }
             }
             // it is not read: handlers send to the client by `dr_ws_send()`
-            Outcome::Stream(..) | Outcome::Hints(_) => {}
+            Outcome::Stream(..) | Outcome::Notice(_) => {}
             // the worker that it belongs to has left
             Outcome::Stale if self.home.is_some() => self.give_up(Close::new(Close::SERVICE_RESTART, OWNER_ENDS)),
             Outcome::Stale => {

@@ -29,7 +29,7 @@ impl Store {
     ///
     /// # Errors
     /// When that could not be written.
-    pub fn end(&mut self, id: JobId, attempt: u32, end: End, rules: &Rules, now: u64) -> Result<Kept, StoreError> {
+    pub fn end(&mut self, id: JobId, attempt: u32, end: &End, rules: &Rules, now: u64) -> Result<Kept, StoreError> {
         let runs = "SELECT number, failures, losses FROM jobs WHERE id = ? AND state = 1 AND attempt = ?";
         let ending = self.db.prepare_cached(runs)?.query_row(params![id.bytes(), attempt], |row| {
             Ok(Ending { number: row.get(0)?, failures: row.get(1)?, losses: row.get(2)? })
@@ -39,20 +39,20 @@ impl Store {
         let number = ending.number;
         let state = match end {
             End::Done(outcome) => {
-                self.put_result(number, &outcome)?;
+                self.put_result(number, outcome)?;
                 self.finish(number, State::Done, None, now, rules.keep)?;
                 State::Done
             }
-            End::Failed { error, may_retry } if may_retry && ending.failures < rules.retries => {
+            End::Failed { error, may_retry } if *may_retry && ending.failures < rules.retries => {
                 let delay = rules.backoff.saturating_mul(1 << ending.failures.min(30)).min(LONGEST_BACKOFF);
-                self.again(&Ending { failures: ending.failures + 1, ..ending }, Some(&error), now, delay)?
+                self.again(&Ending { failures: ending.failures + 1, ..ending }, Some(error), now, delay)?
             }
             End::Failed { error, .. } => {
-                self.finish(number, State::Failed, Some(&error), now, rules.keep)?;
+                self.finish(number, State::Failed, Some(error), now, rules.keep)?;
                 State::Failed
             }
-            End::Lost { error } => self.lost(ending, &error, now, rules.keep)?,
-            End::Back { delay } => self.again(&ending, None, now, delay)?,
+            End::Lost { error } => self.lost(ending, error, now, rules.keep)?,
+            End::Back { delay } => self.again(&ending, None, now, *delay)?,
         };
         Ok(Kept::As(state))
     }
@@ -105,9 +105,8 @@ impl Store {
     pub(super) fn take_over(&mut self) -> Result<(), StoreError> {
         let running = "SELECT number, failures, losses FROM jobs WHERE state = 1";
         let mut running = self.db.prepare(running)?;
-        let rows = running.query_map((), |row| {
-            Ok(Ending { number: row.get(0)?, failures: row.get(1)?, losses: row.get(2)? })
-        })?;
+        let rows = running
+            .query_map((), |row| Ok(Ending { number: row.get(0)?, failures: row.get(1)?, losses: row.get(2)? }))?;
         let endings = rows.collect::<Result<Vec<_>, _>>()?;
         drop(running);
         for ending in endings {

@@ -30,7 +30,8 @@ impl Store {
             Place::Memory => Connection::open_in_memory()?,
             Place::File(path) => {
                 // requests of clients are in it, and SQLite gives its other files the same mode
-                let made = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+                let made =
+                    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
                 made.map_err(|e| StoreError(e.to_string()))?;
                 Connection::open(path)?
             }
@@ -41,7 +42,11 @@ impl Store {
         let taken = db.execute_batch("BEGIN EXCLUSIVE; COMMIT; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
         taken.map_err(|e| {
             let busy = "another server has it open: one file is for one server at a time";
-            if is_busy(&e) { StoreError(busy.to_owned()) } else { e.into() }
+            if is_busy(&e) {
+                StoreError(busy.to_owned())
+            } else {
+                e.into()
+            }
         })?;
         db.pragma_update(None, "foreign_keys", true)?;
         prepare(&mut db)?;

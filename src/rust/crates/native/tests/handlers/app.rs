@@ -55,6 +55,7 @@ impl Ask<'_> {
             target: self.target.as_bytes(),
             path: self.target.split('?').next().unwrap().as_bytes(),
             base_path: self.base_path,
+            job: b"",
             remote_addr: b"127.0.0.1",
             tls: self.tls,
             auth: self.auth,

@@ -1,0 +1,81 @@
+//! A job is accepted: 202, once it is written down, with the place to ask for it.
+
+use super::{shown, Answering, JobRoute, Jobs};
+use crate::view::View;
+use ::jobs::{now, Accepted, NewJob};
+use exchange::RequestView as _;
+use http::header::{AUTHORIZATION, COOKIE, LOCATION, PROXY_AUTHORIZATION, RETRY_AFTER};
+use http::{HeaderName, StatusCode};
+use httpd::{Failure, Received};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use wire::BodyRef;
+
+/// What a client that asks again sends again: see draft-ietf-httpapi-idempotency-key-header.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Longest key, in bytes.
+const LONGEST_KEY: usize = 255;
+
+/// Secrets are not kept on a disk: what they proved is, as `req$auth`. And the key is for here.
+const NOT_KEPT: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, IDEMPOTENCY_KEY];
+
+/// See the module.
+pub fn answer(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
+    let key = match key(view) {
+        Ok(key) => key,
+        Err(failure) => return Box::pin(async move { Err(failure) }),
+    };
+    let (inline, long) = match view.body {
+        Received::Spooled(path, _) => (BodyRef::Inline(&[]), Some(path.to_path_buf())),
+        Received::Empty | Received::Memory(_) => (view.body(), None),
+    };
+    let mut request = Vec::new();
+    view.encode_without(&NOT_KEPT, inline, &mut request);
+    let new = NewJob { kind: job.kind.clone(), request, body: None, key, priority: job.priority, due: None };
+    let place = shown::place_below(view);
+    Box::pin(accept(jobs, new, long, place))
+}
+
+/// What names the job, if its client has said so, among those of the same client.
+fn key(view: &View<'_, '_>) -> Result<Option<String>, Failure> {
+    let Some(key) = view.header(IDEMPOTENCY_KEY.as_str().as_bytes()) else { return Ok(None) };
+    let text = std::str::from_utf8(key).ok().filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
+    let wrong = || format!("`Idempotency-Key` must be text of 1 to {LONGEST_KEY} bytes");
+    let text = text.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, wrong()))?;
+    // a line feed is in no field, so that no other client's key is the same
+    Ok(Some(format!("{}\n{text}", String::from_utf8_lossy(view.auth))))
+}
+
+async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: String) -> super::Responded {
+    if let Some(path) = long {
+        let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
+        let read = read.map_err(std::io::Error::other).and_then(|read| read);
+        let failed = |e| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the body cannot be kept").because(e);
+        new.body = Some(read.map_err(failed)?);
+    }
+    let kept = async {
+        let desk = jobs.desk()?;
+        desk.ask(move |store| {
+            Ok(match store.accept(&new, now())? {
+                Accepted::New(id) | Accepted::Existing(id) => store.find(id)?,
+                Accepted::Full => None,
+            })
+        })
+        .await
+    };
+    match kept.await.map_err(|e| jobs.failed(&e))? {
+        Some(job) => {
+            jobs.changed();
+            let place = format!("{place}/{}", job.id);
+            let mut response = shown::job(StatusCode::ACCEPTED, &job, &place);
+            response.fields.set(&LOCATION, &place);
+            Ok(response)
+        }
+        None => {
+            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many jobs wait");
+            Err(failure.over("max_jobs", jobs.most).with(&RETRY_AFTER, "10"))
+        }
+    }
+}

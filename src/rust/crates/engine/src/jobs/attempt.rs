@@ -1,0 +1,155 @@
+//! One attempt at a job: the request that was accepted is made again, for the worker that is free.
+
+use super::outcome::{end_of, Ended};
+use super::{JobRoute, Jobs};
+use crate::context::Context;
+use ::jobs::{now, Attempt, End, JobId, Kept, Progress, Rules, State};
+use dispatch::{Origin, Outcome, Runs, Submission};
+use observe::Level;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use tempfile::{NamedTempFile, TempPath};
+use tokio::sync::oneshot;
+use wire::{BodyRef, Notice, Request, RequestHead};
+
+/// An attempt that ends with its server, or when its job is cancelled, before it has come to an end.
+struct Unfinished {
+    jobs: Arc<Jobs>,
+    id: JobId,
+    attempt: u32,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let (id, attempt) = (self.id, self.attempt);
+        self.jobs.under_way().remove(&id);
+        if let Some(desk) = self.jobs.desk.get() {
+            // of one that has ended, or was cancelled, it is not believed
+            let back = End::Back { delay: 0 };
+            let rules = Rules { retries: 0, backoff: 0, keep: 0 };
+            drop(desk.ask(move |store| store.end(id, attempt, &back, &rules, now())));
+        }
+        self.jobs.changed();
+    }
+}
+
+/// See the module.
+pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Receiver<()>) {
+    let jobs = context.jobs.clone();
+    let _unfinished = Unfinished { jobs: jobs.clone(), id: attempt.id, attempt: attempt.attempt };
+    let app = context.app();
+    let Some((number, job)) = app.kinds_of_jobs().find(|(_, job)| job.kind == attempt.kind) else { return };
+    let Ended { end, why } = tokio::select! {
+        ended = make(&context, &attempt, number) => ended,
+        _ = cancelled => return,
+    };
+    // a server that ends takes its workers along, in the end
+    let is_over = matches!(end, End::Lost { .. }) && jobs.ends.load(Relaxed);
+    let end = if is_over { End::Back { delay: 0 } } else { end };
+    settle(&jobs, job, &attempt, end, &why).await;
+}
+
+/// Has the store know the end, and says in the log what is not as it should be.
+async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, end: End, why: &str) {
+    let Some(desk) = jobs.desk.get() else { return };
+    let (id, number, rules) = (attempt.id, attempt.attempt, job.rules);
+    let is_back = matches!(end, End::Back { .. });
+    let kept = desk.ask(move |store| store.end(id, number, &end, &rules, now())).await;
+    // by the id, what the handler has written is found
+    let request = Request::decode(&attempt.request).map_or(0, |request| request.head.id);
+    let name = format!("id={request:016x} the job {id} of {}", attempt.kind);
+    match kept {
+        Ok(Kept::As(State::Failed)) => jobs.log.line(Level::Error, &format!("{name} has failed: {why}")),
+        Ok(Kept::As(State::Waiting | State::Scheduled)) if !is_back => {
+            jobs.log.line(Level::Warn, &format!("{name} is tried again: attempt {number}: {why}"));
+        }
+        Ok(_) => {}
+        Err(e) => jobs.log.line(Level::Error, &format!("{name}: its end could not be written: {e}")),
+    }
+}
+
+async fn make(context: &Context, attempt: &Attempt, route: u32) -> Ended {
+    let body = match body_of(&context.jobs, attempt).await {
+        Ok(body) => body,
+        Err(e) => return Ended::back(&format!("its body could not be written: {e}")),
+    };
+    let app = context.app();
+    let mut message = Vec::new();
+    if let Err(why) = encode(attempt, route, body.as_ref(), &mut message) {
+        return Ended::broken(&why);
+    }
+    let mut kind = DefaultHasher::new();
+    attempt.kind.hash(&mut kind);
+    let submission = Submission {
+        request: Request::decode(&message).map_or(0, |request| request.head.id),
+        // jobs of a kind take turns with clients, as one of them
+        from: Origin { client: kind.finish(), connection: 0 },
+        generation: app.generation,
+        route,
+        runs: Runs::R,
+        timeout: app.target(route).timeout,
+        times_handler: true,
+        ends_with_client: true,
+        takes_notices: true,
+        counts: false,
+        peer: None,
+        opens: None,
+        batch: None,
+        owner: None,
+    };
+    let Some(mut ticket) = context.queue.submit(submission, |out| out.extend_from_slice(&message)) else {
+        return Ended::back("the queue is full");
+    };
+    drop(message);
+    httpd::watch_closely();
+    loop {
+        match (&mut ticket).await {
+            Outcome::Notice(notice) => note(&context.jobs, attempt, &notice),
+            outcome => return end_of(outcome).await,
+        }
+    }
+}
+
+/// Keeps what an attempt says of how far it is.
+fn note(jobs: &Jobs, attempt: &Attempt, notice: &[u8]) {
+    let (Ok(Notice::Progress(said)), Some(desk)) = (Notice::decode(notice), jobs.desk.get()) else { return };
+    let message = std::str::from_utf8(said.message).ok().filter(|message| !message.is_empty());
+    let (id, number) = (attempt.id, attempt.attempt);
+    let progress = Progress {
+        done: if said.done.is_finite() { said.done } else { 0.0 },
+        total: Some(said.total).filter(|total| total.is_finite()),
+        message: message.map(str::to_owned),
+    };
+    drop(desk.ask(move |store| store.progress(id, number, progress.clone())));
+    jobs.changes.send_replace(());
+}
+
+/// A long body, in a file for the worker.
+async fn body_of(jobs: &Jobs, attempt: &Attempt) -> io::Result<Option<(TempPath, u64)>> {
+    let Some(body) = attempt.body.clone() else { return Ok(None) };
+    let folder = jobs.folder.clone();
+    let written = tokio::task::spawn_blocking(move || {
+        let mut file = NamedTempFile::new_in(folder)?;
+        file.write_all(&body)?;
+        Ok(Some((file.into_temp_path(), body.len() as u64)))
+    });
+    written.await.map_err(io::Error::other)?
+}
+
+/// The message for the worker: what was accepted, as an attempt.
+fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &mut Vec<u8>) -> Result<(), String> {
+    let request = Request::decode(&attempt.request).map_err(|e| format!("its request cannot be read: {e}"))?;
+    let job = format!("{{\"id\":\"{}\",\"attempt\":{}}}", attempt.id, attempt.attempt);
+    let body = match body {
+        Some((path, len)) => BodyRef::Spooled { path: Path::as_os_str(path).as_bytes(), len: *len },
+        None => request.head.body,
+    };
+    let head = RequestHead { route, job: job.as_bytes(), body, ..request.head };
+    let params: Vec<_> = request.params().collect();
+    head.encode(&params, || request.headers(), out);
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Jobs: requests that are answered at once with a place to ask, and run later, as any other, by workers that have
+//! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), and
+//! what begins attempts ([`run`]).
+
+mod accept;
+mod attempt;
+mod outcome;
+mod pages;
+mod route;
+mod runner;
+mod shown;
+
+pub use route::JobRoute;
+pub use runner::run;
+
+use crate::config::{JobPart, Settings};
+use crate::view::View;
+use ::jobs::{Desk, JobId, Place, StoreError};
+use http::StatusCode;
+use httpd::{Failure, Response};
+use observe::{Level, Log};
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch, Notify};
+
+/// A response that waits for the store.
+pub type Answering = Pin<Box<dyn Future<Output = Responded> + Send>>;
+
+type Responded = Result<Response, Failure>;
+
+/// How long a server that ends is waited for: it has the file until then.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// See the module.
+pub struct Jobs {
+    /// opened when the server starts, or, in memory, with the first job: most apps have none
+    desk: OnceLock<Desk>,
+    /// most that are not over
+    most: u64,
+    /// most that run at once, see [`Settings::jobs_at_once`]
+    at_once: usize,
+    /// where the bodies of attempts wait for their workers
+    folder: PathBuf,
+    log: Log,
+    /// attempts that run here
+    under_way: Mutex<HashMap<JobId, UnderWay>>,
+    /// there may be something to begin
+    wake: Notify,
+    /// something is different now of some job
+    changes: watch::Sender<()>,
+    /// no attempt begins any more
+    ends: AtomicBool,
+}
+
+struct UnderWay {
+    kind: String,
+    /// its job is not wanted any more
+    cancel: oneshot::Sender<()>,
+}
+
+impl Jobs {
+    /// With a store in a file, if the settings name one.
+    ///
+    /// # Errors
+    /// A text that names the file, and says why it cannot be opened.
+    pub fn open(settings: &Settings, log: &Log) -> Result<Self, String> {
+        let jobs = Jobs {
+            desk: OnceLock::new(),
+            most: settings.max_jobs,
+            at_once: settings.jobs_at_once,
+            folder: settings.upload_path.clone(),
+            log: log.clone(),
+            under_way: Mutex::default(),
+            wake: Notify::new(),
+            changes: watch::channel(()).0,
+            ends: AtomicBool::new(false),
+        };
+        if let Some(path) = &settings.jobs_store {
+            let desk = Desk::open(&Place::File(path.clone()), settings.max_jobs, PATIENCE);
+            let _ = jobs.desk.set(desk.map_err(|e| format!("{}: {e}", path.display()))?);
+            jobs.wake.notify_one();
+        }
+        Ok(jobs)
+    }
+
+    /// The answer to a request that is about jobs.
+    pub fn answer(self: &Arc<Self>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
+        match job.part {
+            JobPart::Accept => accept::answer(self.clone(), job, view),
+            JobPart::Show => pages::show(self.clone(), job, view),
+            JobPart::Result => pages::result(self.clone(), job, view),
+            JobPart::Cancel => pages::cancel(self.clone(), job, view),
+        }
+    }
+
+    /// From now on no attempt begins; those that run go on, until the server ends.
+    pub fn drain(&self) {
+        self.ends.store(true, Relaxed);
+    }
+
+    /// Whether none runs.
+    pub fn are_at_rest(&self) -> bool {
+        self.under_way().is_empty()
+    }
+
+    /// The store, which is opened now if it is one in memory.
+    fn desk(&self) -> Result<&Desk, StoreError> {
+        if let Some(desk) = self.desk.get() {
+            return Ok(desk);
+        }
+        let desk = Desk::open(&Place::Memory, self.most, Duration::ZERO)?;
+        Ok(self.desk.get_or_init(|| desk))
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, UnderWay>> {
+        // no code panics while holding this lock
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something is different now: those that wait for that look again.
+    fn changed(&self) {
+        self.changes.send_replace(());
+        self.wake.notify_one();
+    }
+
+    /// What a client is told of the store's failure, which is in the log.
+    fn failed(&self, e: &StoreError) -> Failure {
+        self.log.line(Level::Error, &format!("the store of jobs: {e}"));
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "jobs cannot be read or written now")
+    }
+}

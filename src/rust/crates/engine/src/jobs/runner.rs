@@ -1,0 +1,71 @@
+//! What begins attempts: as many as workers can be spared for, whenever something may have changed.
+
+use super::{attempt, JobRoute, UnderWay};
+use crate::context::Context;
+use ::jobs::{now, Room, StoreError};
+use observe::Level;
+use std::future::pending;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How often it looks while jobs wait that cannot begin, for want of a worker or of a route: of these nothing is told.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// See the module. In the context of the runtime of the thread that has the queue; ends with it.
+pub fn run(context: Arc<Context>) {
+    tokio::spawn(async move {
+        loop {
+            let wait = match begin(&context).await {
+                Ok(wait) => wait,
+                Err(e) => {
+                    context.jobs.log.line(Level::Error, &format!("the store of jobs: {e}"));
+                    Some(10 * LOOK_AGAIN)
+                }
+            };
+            let until = async {
+                match wait {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = context.jobs.wake.notified() => {}
+                () = until => {}
+            }
+        }
+    });
+}
+
+/// Begins what may begin. How long until there is to be another look, if nothing happens before.
+async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
+    let jobs = &context.jobs;
+    let Some(desk) = jobs.desk.get().filter(|_| !jobs.ends.load(Relaxed)) else { return Ok(None) };
+    let app = context.app();
+    let (rooms, free) = {
+        let under_way = jobs.under_way();
+        let of_kind = |kind: &str| under_way.values().filter(|attempt| attempt.kind == kind).count();
+        let room = |(_, job): (u32, &JobRoute)| Room {
+            kind: job.kind.clone(),
+            free: job.at_once.saturating_sub(of_kind(&job.kind)),
+        };
+        let ready = context.pool().ready();
+        // a worker is kept for requests whose clients wait, where there is more than one
+        let most = if jobs.at_once == 0 { ready.saturating_sub(1).max(1) } else { jobs.at_once }.min(ready);
+        (app.kinds_of_jobs().map(room).collect::<Vec<_>>(), most.saturating_sub(under_way.len()))
+    };
+    let begun = desk.ask(move |store| {
+        let attempts = if free > 0 { store.claim(&rooms, free, now())? } else { Vec::new() };
+        Ok((attempts, store.next_due()?, store.unfinished()))
+    });
+    let (attempts, due, unfinished) = begun.await?;
+    for attempt in attempts {
+        let (cancel, cancelled) = oneshot::channel();
+        jobs.under_way().insert(attempt.id, UnderWay { kind: attempt.kind.clone(), cancel });
+        tokio::spawn(attempt::run(context.clone(), attempt, cancelled));
+    }
+    let others = unfinished > jobs.under_way().len() as u64;
+    let due = due.map(|due| Duration::from_millis(due.saturating_sub(now())));
+    Ok(due.into_iter().chain(others.then_some(LOOK_AGAIN)).min())
+}
