@@ -12,6 +12,7 @@
 #' |---|---|
 #' | `POST path` | 202 with the state of the job; the field `Location` is its address |
 #' | `GET path/ID` | 200 with its state; with `Prefer: wait=30`, at its end, or after so many seconds (60 at most) |
+#' | the same with `Accept: text/event-stream` | its state whenever that changes, until it is over |
 #' | `GET path/ID/result` | what the handler has returned; 202 with the state before the end; 409 if there is none |
 #' | `DELETE path/ID` | 200: it is cancelled, and interrupted if it runs; 204: it was over, and is forgotten |
 #'

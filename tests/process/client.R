@@ -61,6 +61,12 @@ ask <- function(server, path, ..., wait = 120) {
 # Whether a request that was started by ask_later() has its answer, or none any more.
 is_over <- function(request) !environment(request)$client$is_alive()
 
+# The lines of its body that have come so far; curl is to write them as they come (-N).
+body_so_far <- function(request) {
+  file <- environment(request)$body
+  if (file.exists(file)) readLines(file, warn = FALSE) else character()
+}
+
 # Starts a request whose handler leaves a mark of this name, and again as long as one is answered before its handler has
 # begun: where a clock of the server is short, a slow machine lets it run out early. The last request.
 ask_until_begun <- function(server, path, name = "begun", ...) {

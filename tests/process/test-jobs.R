@@ -125,6 +125,38 @@ test_every_worker("a job that runs says how far it is, and is interrupted when i
   expect(noted(server, "ran") == 0, "it was run")
 })
 
+test_every_worker("clients that would have events are told of each change until the end", function(start) {
+  server <- start(jobs_app)
+  place <- accept(server, "/held/a")
+  expect(marked(server, "a"), "it does not begin")
+  expect(within(function() identical(state(server, place)$progress$message, "half")), "no progress is told")
+  asked <- ask_later(server, place, "-N", "-H", "Accept: text/event-stream")
+  open_gate(server, "a")
+  answer <- asked()
+  expect(field(answer, "content-type") == "text/event-stream", "another type: ", field(answer, "content-type"))
+  lines <- strsplit(answer$body, "\n")[[1L]]
+  states <- lapply(sub("^data: ", "", grep("^data: ", lines, value = TRUE)), json)
+  expect(states[[length(states)]]$state == "done", "another end: ", answer$body)
+  expect(sum(lines == "id: over") == 1L, "the last one is not marked: ", answer$body)
+  # a browser comes back
+  again <- ask(server, place, "-H", "Accept: text/event-stream", "-H", "Last-Event-ID: over")
+  expect(again$status == "204", "it is told again: ", again$status)
+})
+
+test("a server that ends waits for no client that waits for a job", function() {
+  server <- serve(jobs_app, graceful_timeout = 600)
+  place <- accept(server, "/held/a")
+  expect(marked(server, "a"), "it does not begin")
+  asked <- ask_later(server, place, "-N", "-H", "Accept: text/event-stream")
+  expect(within(function() any(grepl("\"running\"", body_so_far(asked)))), "no event is sent")
+  send_signal(server$pid, tools::SIGTERM)
+  asked()
+  expect(noted(server, "ended") == 0, "the events ended with the job")
+  open_gate(server, "a")
+  expect(server_ended(server), "it does not end")
+  expect(noted(server, "ended") == 1, "the job did not come to its end")
+})
+
 test("a job takes no worker that requests need, and no other job's place", function() {
   server <- serve(jobs_app, workers = 2)
   first <- accept(server, "/held/a")

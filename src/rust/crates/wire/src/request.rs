@@ -1,9 +1,9 @@
 //! Server to worker: one HTTP request.
 //!
-//! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled
-//! file, TLS, auth, session, terms, base path, job · counts of params and headers · body length (u64) · lengths of
-//! params · lengths of header names and values, in turn · the bytes of all of these in the same order · the body, when it
-//! is inline.
+//! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address,
+//! spooled file, TLS, auth, session, terms, base path, job · counts of params and headers · body length (u64) ·
+//! lengths of params · lengths of header names and values, in turn · the bytes of all of these in the same order ·
+//! the body, when it is inline.
 
 use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
 use crate::WireError;

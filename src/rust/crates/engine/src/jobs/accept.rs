@@ -67,7 +67,7 @@ async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: 
     };
     match kept.await.map_err(|e| jobs.failed(&e))? {
         Some(job) => {
-            jobs.changed();
+            jobs.changed(job.id);
             let place = format!("{place}/{}", job.id);
             let mut response = shown::job(StatusCode::ACCEPTED, &job, &place);
             response.fields.set(&LOCATION, &place);

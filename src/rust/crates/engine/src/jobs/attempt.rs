@@ -33,7 +33,7 @@ impl Drop for Unfinished {
             let rules = Rules { retries: 0, backoff: 0, keep: 0 };
             drop(desk.ask(move |store| store.end(id, attempt, &back, &rules, now())));
         }
-        self.jobs.changed();
+        self.jobs.changed(id);
     }
 }
 
@@ -125,7 +125,7 @@ fn note(jobs: &Jobs, attempt: &Attempt, notice: &[u8]) {
         message: message.map(str::to_owned),
     };
     drop(desk.ask(move |store| store.progress(id, number, progress.clone())));
-    jobs.changes.send_replace(());
+    jobs.changes.say(id);
 }
 
 /// A long body, in a file for the worker.

@@ -4,6 +4,8 @@
 
 mod accept;
 mod attempt;
+mod changes;
+mod events;
 mod outcome;
 mod pages;
 mod route;
@@ -16,6 +18,7 @@ pub use runner::run;
 use crate::config::{JobPart, Settings};
 use crate::view::View;
 use ::jobs::{Desk, JobId, Place, StoreError};
+use changes::Changes;
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
@@ -26,7 +29,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::{oneshot, watch, Notify};
+use tokio::sync::{oneshot, Notify};
 
 /// A response that waits for the store.
 pub type Answering = Pin<Box<dyn Future<Output = Responded> + Send>>;
@@ -51,8 +54,8 @@ pub struct Jobs {
     under_way: Mutex<HashMap<JobId, UnderWay>>,
     /// there may be something to begin
     wake: Notify,
-    /// something is different now of some job
-    changes: watch::Sender<()>,
+    /// jobs of which something is different now
+    changes: Changes,
     /// no attempt begins any more
     ends: AtomicBool,
 }
@@ -77,7 +80,7 @@ impl Jobs {
             log: log.clone(),
             under_way: Mutex::default(),
             wake: Notify::new(),
-            changes: watch::channel(()).0,
+            changes: Changes::new(),
             ends: AtomicBool::new(false),
         };
         if let Some(path) = &settings.jobs_store {
@@ -98,9 +101,11 @@ impl Jobs {
         }
     }
 
-    /// From now on no attempt begins; those that run go on, until the server ends.
+    /// From now on no attempt begins, and no client waits for the end of a job. Attempts that run go on, until the
+    /// server ends.
     pub fn drain(&self) {
         self.ends.store(true, Relaxed);
+        self.changes.end();
     }
 
     /// Whether none runs.
@@ -122,9 +127,9 @@ impl Jobs {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something is different now: those that wait for that look again.
-    fn changed(&self) {
-        self.changes.send_replace(());
+    /// Something is different now of a job: those that wait for it look again, and there may be another to begin.
+    fn changed(&self, id: JobId) {
+        self.changes.say(id);
         self.wake.notify_one();
     }
 

@@ -1,6 +1,7 @@
 //! What clients ask of a job: how it is, what has come of it, that it ends.
 
-use super::{shown, Answering, JobRoute, Jobs};
+use super::changes::Listener;
+use super::{events, shown, Answering, JobRoute, Jobs};
 use crate::view::View;
 use ::jobs::{now, Cancelled, Job, JobId, State};
 use exchange::RequestView as _;
@@ -15,7 +16,7 @@ use tokio::time::{timeout_at, Instant};
 const LONGEST_WAIT: u64 = 60;
 
 /// A job that a request names, of the kind that its route is of.
-struct Asked {
+pub struct Asked {
     jobs: Arc<Jobs>,
     id: Option<JobId>,
     kind: String,
@@ -29,24 +30,41 @@ impl Asked {
     }
 
     /// The job. One of another kind is none: other policies may be around it.
-    async fn find(&self) -> Result<Job, Failure> {
+    pub async fn find(&self) -> Result<Job, Failure> {
         let nothing = || Failure::new(StatusCode::NOT_FOUND, "there is no such job, or not any more");
         let id = self.id.ok_or_else(nothing)?;
         let desk = self.jobs.desk().map_err(|e| self.jobs.failed(&e))?;
         let found = desk.ask(move |store| store.find(id)).await.map_err(|e| self.jobs.failed(&e))?;
         found.filter(|job| job.kind == self.kind).ok_or_else(nothing)
     }
+
+    /// Hears of the job from now on.
+    pub fn listen(&self, id: JobId) -> Listener {
+        self.jobs.changes.listen(id)
+    }
+
+    /// The address of the job, for its client.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
 }
 
-/// How it is. A client that would rather wait for its end may say so: `Prefer: wait=30` (RFC 7240).
+/// How it is. A client that would rather wait for its end may say so, `Prefer: wait=30` (RFC 7240), or that it would
+/// have events, `Accept: text/event-stream`.
 pub fn show(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
     let until = view.header(b"prefer").and_then(wait).map(|seconds| Instant::now() + seconds);
+    let events = events::wanted(view.header(b"accept"), view.header(b"last-event-id"));
     let asked = Asked::new(jobs, job, view, "");
     Box::pin(async move {
-        let mut changes = asked.jobs.changes.subscribe();
         let mut job = asked.find().await?;
+        if let Some(wanted) = events {
+            return Ok(events::answer(asked, job, &wanted));
+        }
         if let Some(until) = until {
-            while !job.state.is_over() && timeout_at(until, changes.changed()).await.is_ok() {
+            let mut listener = asked.listen(job.id);
+            // it may have ended since
+            job = asked.find().await?;
+            while !job.state.is_over() && timeout_at(until, listener.changed()).await == Ok(true) {
                 job = asked.find().await?;
             }
         }
@@ -106,7 +124,7 @@ pub fn cancel(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
             // an attempt that has just ended does not hear it
             let _ = under_way.cancel.send(());
         }
-        asked.jobs.changed();
+        asked.jobs.changed(id);
         Ok(match ended {
             Some(job) => shown::job(StatusCode::OK, &job, &asked.place),
             None => Response::new(StatusCode::NO_CONTENT, ResponseFields::default(), Body::empty()),

@@ -45,6 +45,15 @@ fn time(ms: u64) -> String {
 
 /// The job at this place.
 pub fn job(status: StatusCode, job: &Job, place: &str) -> Response {
+    let mut response = unstored(status, "application/json", text(job, place));
+    if !job.state.is_over() {
+        response.fields.set(&RETRY_AFTER, "1");
+    }
+    response
+}
+
+/// The same, as JSON.
+pub fn text(job: &Job, place: &str) -> String {
     let progress = job.progress.as_ref();
     let shown = Shown {
         id: job.id.to_string(),
@@ -60,12 +69,7 @@ pub fn job(status: StatusCode, job: &Job, place: &str) -> Response {
         result: (job.state == ::jobs::State::Done).then(|| format!("{place}/result")),
     };
     // of a map without keys that are none, so that it is never an error
-    let body = sonic_rs::to_string(&shown).unwrap_or_default();
-    let mut response = unstored(status, "application/json", body);
-    if !job.state.is_over() {
-        response.fields.set(&RETRY_AFTER, "1");
-    }
-    response
+    sonic_rs::to_string(&shown).unwrap_or_default()
 }
 
 /// The path that a request asked for, as its client would ask for it again.
