@@ -61,9 +61,9 @@ ask <- function(server, path, ..., wait = 120) {
 # Whether a request that was started by ask_later() has its answer, or none any more.
 is_over <- function(request) !environment(request)$client$is_alive()
 
-# The lines of its body that have come so far; curl is to write them as they come (-N).
-body_so_far <- function(request) {
-  file <- environment(request)$body
+# The lines of its `part`, "head" or "body", that have come so far; curl is to write a body as it comes (-N).
+so_far <- function(request, part) {
+  file <- environment(request)[[part]]
   if (file.exists(file)) readLines(file, warn = FALSE) else character()
 }
 

@@ -41,17 +41,12 @@ hints_app <- function() write_app(c(
 
 h2 <- "--http2-prior-knowledge"
 statuses_in <- function(head) sub("^HTTP/[0-9.]+ ([0-9]{3}).*", "\\1", grep("^HTTP/", head, value = TRUE))
-# What a request that is under way has got so far.
-so_far <- function(request) {
-  file <- environment(request)$head
-  if (file.exists(file)) readLines(file, warn = FALSE) else character()
-}
 links_in <- function(head) sub("^link: </(.*)[.]css>.*", "\\1", grep("^link: ", head, value = TRUE))
 
 test("hints of a handler come before its answer, several of them, and none after it", function() {
   server <- serve(hints_app(), workers = 1)
   request <- ask_later(server, "/page", h2)
-  expect(within(function() length(links_in(so_far(request))) == 3L), "not told while the handler runs")
+  expect(within(function() length(links_in(so_far(request, "head"))) == 3L), "not told while the handler runs")
   expect(!is_over(request) && marked(server, "page"), "its answer is there")
   open_gate(server, "page")
   answer <- request()
@@ -68,9 +63,9 @@ test("hints of a handler come before its answer, several of them, and none after
 test("hints of a promise come before its answer", function() {
   server <- serve(hints_app(), workers = 1)
   request <- ask_later(server, "/promise", h2)
-  expect(marked(server, "asked") && !length(so_far(request)), "told before")
+  expect(marked(server, "asked") && !length(so_far(request, "head")), "told before")
   open_gate(server, "asked")
-  expect(within(function() identical(links_in(so_far(request)), "p")), "not told")
+  expect(within(function() identical(links_in(so_far(request, "head")), "p")), "not told")
   expect(marked(server, "answered") && !is_over(request), "its answer is there")
   open_gate(server, "answered")
   expect(identical(statuses_in(request()$head), c("103", "200")), "other responses")
@@ -91,7 +86,7 @@ test("hints of forks and streams, and hints before errors, harm nothing", functi
 test("hints for a client that has gone harm nothing", function() {
   server <- serve(hints_app(), workers = 1)
   request <- ask_later(server, "/slow", h2)
-  expect(marked(server, "slow") && within(function() length(so_far(request)) > 0L), "not told")
+  expect(marked(server, "slow") && within(function() length(so_far(request, "head")) > 0L), "not told")
   environment(request)$client$kill()
   open_gate(server, "slow")
   expect(ask(server, "/plain", h2)$body == "plain", "the next one is not answered")

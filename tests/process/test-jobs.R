@@ -148,7 +148,7 @@ test("a server that ends waits for no client that waits for a job", function() {
   place <- accept(server, "/held/a")
   expect(marked(server, "a"), "it does not begin")
   asked <- ask_later(server, place, "-N", "-H", "Accept: text/event-stream")
-  expect(within(function() any(grepl("\"running\"", body_so_far(asked)))), "no event is sent")
+  expect(within(function() any(grepl("\"running\"", so_far(asked, "body")))), "no event is sent")
   send_signal(server$pid, tools::SIGTERM)
   asked()
   expect(noted(server, "ended") == 0, "the events ended with the job")
