@@ -47,6 +47,9 @@
 #' @param at_once How many jobs of this path run at once: a whole number, or `NULL` for as many as `jobs_at_once` of
 #'   [dr_serve()] lets run.
 #' @param priority Of jobs that wait, those with a higher number go first: a whole number.
+#' @param every How often there is a job without a request, in seconds or a string such as `"1h"`, or `NULL` for never:
+#'   at whole multiples of that since 1970-01-01 UTC, so `"1d"` is at midnight UTC. There is none while the one before is
+#'   not over, and one for all times that have passed without a server. The request has no body.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_progress()], [dr_async()] for what a request waits for
@@ -64,11 +67,12 @@
 #' app
 #' @export
 dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "10s", keep = "1d", at_once = NULL,
-                   priority = 0L, params = NULL, body = NULL, response = NULL, summary = NULL, description = NULL,
+                   priority = 0L, every = NULL, params = NULL, body = NULL, response = NULL, summary = NULL, description = NULL,
                    tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL, max_body = NULL) {
   call <- sys.call()
   fun <- sys.function()
   job <- job_rules(retries, backoff, keep, at_once, priority, call)
+  job$every <- job_schedule(every, path, call)
   more <- mget(intersect(names(formals()), names(route_defaults)))
   job$path <- path
   add_route(app, "POST", path, handler, c(more, list(job = c(job, part = "accept"))), call, fun)
@@ -105,6 +109,19 @@ job_rules <- function(retries, backoff, keep, at_once, priority, call) {
   )
   job$at_once <- count(at_once, "at_once", 1, null = TRUE)
   job
+}
+
+# How often there is a job by itself, in seconds; NULL for never.
+job_schedule <- function(every, path, call) {
+  if (is.null(every)) return(NULL)
+  every <- as_seconds(every)
+  check_seconds(every, "every", call = call)
+  if (every < 1) stop_argument("every", "at least one second, or NULL", every, call)
+  if (length(parse_path(path, call)$names)) {
+    problem <- "`every` needs a path without placeholders: there is no request that would fill them"
+    stop_drover("argument", problem, call = call, argument = "every")
+  }
+  as.numeric(every)
 }
 
 # What the engine has to know of a route of jobs; NULL for others.

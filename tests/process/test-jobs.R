@@ -157,6 +157,32 @@ test("a server that ends waits for no client that waits for a job", function() {
   expect(noted(server, "ended") == 1, "the job did not come to its end")
 })
 
+test("a job comes by itself, one at a time, and one for all times that have passed", function() {
+  file <- store_file()
+  app <- write_app(c(
+    "app <- dr_app()",
+    "dr_job(app, '/tick', function(req) {",
+    "  note('ticked', req$job$id)",
+    "  stand_at('tick')",
+    "}, every = 1)",
+    "app"
+  ))
+  server <- serve(app, workers = 2, jobs_store = file)
+  expect(marked(server, "tick"), "it does not come")
+  # the turns that pass while it stands at the gate
+  let_pass(2.5)
+  expect(noted(server, "ticked") == 1, "another one comes while it runs")
+  open_gate(server, "tick")
+  expect(within(function() noted(server, "ticked") >= 3), "it comes no more")
+  expect(!anyDuplicated(note_lines(server, "ticked")), "it is the same job")
+  send_signal(server$pid, tools::SIGTERM)
+  expect(server_ended(server), "it does not end")
+  let_pass(2.5)
+  server <- serve(app, workers = 2, jobs_store = file)
+  expect(marked(server, "tick"), "it does not come again")
+  expect(noted(server, "ticked") == 1, "there is one for each turn that has passed")
+})
+
 test("a job takes no worker that requests need, and no other job's place", function() {
   server <- serve(jobs_app, workers = 2)
   first <- accept(server, "/held/a")

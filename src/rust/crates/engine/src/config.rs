@@ -454,6 +454,9 @@ pub struct JobConfig {
     /// those of kinds with more go first
     #[serde(default)]
     pub priority: f64,
+    /// how often there is one by itself, if at all
+    #[serde(default)]
+    pub every: Option<f64>,
 }
 
 /// What is wanted of jobs.

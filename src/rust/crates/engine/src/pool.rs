@@ -9,6 +9,7 @@ use observe::metrics::Routes;
 use observe::{Level, Log};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use tokio::sync::Notify;
 
 /// The app, for one I/O thread.
 pub(crate) struct Current(Arc<App>);
@@ -22,6 +23,8 @@ impl Deref for Current {
 }
 
 struct Apps {
+    /// told when requests are routed by another app
+    switched: Notify,
     /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits
     /// for a cache line that another writes to for each request.
     current: Vec<Apart<RwLock<Arc<Current>>>>,
@@ -82,7 +85,8 @@ impl Pool {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None, None, &log, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        let apps = Apps { current, generations: Mutex::default(), settings, log, commands, routes };
+        let apps =
+            Apps { switched: Notify::new(), current, generations: Mutex::default(), settings, log, commands, routes };
         Ok(Pool { apps: Arc::new(apps), workers })
     }
 
@@ -139,6 +143,12 @@ impl Pool {
         }
         generations.retain(|app| app.generation >= generation);
         self.workers.switch_to(generation);
+        self.apps.switched.notify_one();
+    }
+
+    /// Waits until requests are routed by another app. For one caller.
+    pub(crate) async fn switched(&self) {
+        self.apps.switched.notified().await;
     }
 
     /// Takes back a generation that was never switched to. Its workers are retired.

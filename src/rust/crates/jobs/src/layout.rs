@@ -37,6 +37,8 @@ const VERSIONS: [&str; 1] = [
        request BLOB NOT NULL,
        body BLOB
      ) STRICT;
+     -- the latest time, as a number of spans, for which a job of a kind that has a schedule was made
+     CREATE TABLE schedules (kind TEXT PRIMARY KEY, turn INTEGER NOT NULL) STRICT;
      CREATE TABLE results (
        number INTEGER PRIMARY KEY REFERENCES jobs ON DELETE CASCADE,
        status INTEGER NOT NULL,

@@ -4,6 +4,7 @@
 mod ends;
 mod opening;
 mod reading;
+mod schedule;
 
 pub use opening::Place;
 
@@ -71,6 +72,10 @@ impl Store {
         if self.unfinished >= self.most {
             return Ok(Accepted::Full);
         }
+        self.add(job, now).map(Accepted::New)
+    }
+
+    fn add(&mut self, job: &NewJob, now: u64) -> Result<JobId, StoreError> {
         let id = JobId::new().ok_or_else(|| StoreError("the system has no random bytes to give".to_owned()))?;
         let due = job.due.filter(|due| *due > now);
         let state = if due.is_some() { State::Scheduled } else { State::Waiting };
@@ -91,7 +96,7 @@ impl Store {
             .prepare_cached("INSERT INTO requests (number, request, body) VALUES (last_insert_rowid(), ?, ?)")?
             .execute(params![job.request, job.body])?;
         self.unfinished += 1;
-        Ok(Accepted::New(id))
+        Ok(id)
     }
 
     /// Begins attempts, at most `most` in all: of what waits those with the highest priority, and of these the oldest.

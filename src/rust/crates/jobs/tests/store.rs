@@ -230,6 +230,24 @@ fn what_is_over_is_forgotten_in_time_or_when_it_is_removed() {
 }
 
 #[test]
+fn there_is_one_job_for_a_turn_and_none_while_the_one_before_is_not_over() {
+    let mut store = store();
+    assert_eq!(store.take_turn(&of("k"), 7, 0).unwrap(), None, "the first turn is over");
+    assert_eq!(store.take_turn(&of("k"), 7, 0).unwrap(), None);
+    let id = store.take_turn(&of("k"), 8, 1).unwrap().expect("a turn has come");
+    assert_eq!(store.take_turn(&of("k"), 8, 2).unwrap(), None, "it was taken");
+    assert_eq!(store.take_turn(&of("k"), 7, 2).unwrap(), None, "the clock was set back");
+    assert_eq!(store.take_turn(&of("k"), 9, 3).unwrap(), None, "the one before is not over");
+    assert_eq!(one(&mut store, 3).id, id);
+    assert_eq!(store.take_turn(&of("k"), 10, 4).unwrap(), None, "it runs");
+    store.end(id, 1, &done(b""), &RULES, 5).unwrap();
+    let next = store.take_turn(&of("k"), 15, 6).unwrap().expect("those that have passed are one");
+    assert_ne!(next, id);
+    assert_eq!((claim(&mut store, "k", 9, 7).len(), store.unfinished()), (1, 1));
+    assert_eq!(store.take_turn(&of("other"), 15, 6).unwrap(), None);
+}
+
+#[test]
 fn jobs_are_listed_and_counted() {
     let mut store = store();
     let ids: Vec<_> = (0..3).map(|_| accept(&mut store, &of("k"), 0)).collect();

@@ -10,6 +10,7 @@ mod outcome;
 mod pages;
 mod route;
 mod runner;
+mod schedule;
 mod shown;
 
 pub use route::JobRoute;

@@ -12,6 +12,8 @@ pub struct JobRoute {
     /// most that run at once
     pub at_once: usize,
     pub priority: i32,
+    /// how often there is one by itself, in ms
+    pub every: Option<u64>,
 }
 
 impl JobRoute {
@@ -23,6 +25,7 @@ impl JobRoute {
             rules: Rules { retries: config.retries as u32, backoff: ms(config.backoff), keep: ms(config.keep) },
             at_once: config.at_once.map_or(usize::MAX, |most| most as usize),
             priority: config.priority as i32,
+            every: config.every.map(ms).filter(|every| *every > 0),
         }
     }
 }

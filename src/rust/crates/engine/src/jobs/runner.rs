@@ -1,5 +1,6 @@
 //! What begins attempts: as many as workers can be spared for, whenever something may have changed.
 
+use super::schedule::Scheduled;
 use super::{attempt, JobRoute, UnderWay};
 use crate::context::Context;
 use ::jobs::{now, Room, StoreError};
@@ -32,6 +33,7 @@ pub fn run(context: Arc<Context>) {
             };
             tokio::select! {
                 () = context.jobs.wake.notified() => {}
+                () = context.pool().switched() => {}
                 () = until => {}
             }
         }
@@ -41,8 +43,11 @@ pub fn run(context: Arc<Context>) {
 /// Begins what may begin. How long until there is to be another look, if nothing happens before.
 async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     let jobs = &context.jobs;
-    let Some(desk) = jobs.desk.get().filter(|_| !jobs.ends.load(Relaxed)) else { return Ok(None) };
     let app = context.app();
+    let scheduled: Vec<_> = app.kinds_of_jobs().filter_map(|(_, job)| Scheduled::new(job)).collect();
+    let desk = if scheduled.is_empty() { jobs.desk.get() } else { Some(jobs.desk()?) };
+    let Some(desk) = desk.filter(|_| !jobs.ends.load(Relaxed)) else { return Ok(None) };
+    let turn = scheduled.iter().map(|kind| kind.wait(now())).min();
     let (rooms, free) = {
         let under_way = jobs.under_way();
         let of_kind = |kind: &str| under_way.values().filter(|attempt| attempt.kind == kind).count();
@@ -56,6 +61,7 @@ async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
         (app.kinds_of_jobs().map(room).collect::<Vec<_>>(), most.saturating_sub(under_way.len()))
     };
     let begun = desk.ask(move |store| {
+        scheduled.iter().try_for_each(|kind| kind.take_turn(store, now()))?;
         let attempts = if free > 0 { store.claim(&rooms, free, now())? } else { Vec::new() };
         Ok((attempts, store.next_due()?, store.unfinished()))
     });
@@ -67,5 +73,5 @@ async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     }
     let others = unfinished > jobs.under_way().len() as u64;
     let due = due.map(|due| Duration::from_millis(due.saturating_sub(now())));
-    Ok(due.into_iter().chain(others.then_some(LOOK_AGAIN)).min())
+    Ok(due.into_iter().chain(turn).chain(others.then_some(LOOK_AGAIN)).min())
 }
