@@ -47,9 +47,9 @@
 #' @param at_once How many jobs of this path run at once: a whole number, or `NULL` for as many as `jobs_at_once` of
 #'   [dr_serve()] lets run.
 #' @param priority Of jobs that wait, those with a higher number go first: a whole number.
-#' @param every How often there is a job without a request, in seconds or a string such as `"1h"`, or `NULL` for never:
-#'   at whole multiples of that since 1970-01-01 UTC, so `"1d"` is at midnight UTC. There is none while the one before is
-#'   not over, and one for all times that have passed without a server. The request has no body.
+#' @param every How often there is a job without a request, in seconds or a string such as `"1h"`; `NULL` for never:
+#'   at whole multiples of that since 1970-01-01 UTC, so `"1d"` is at midnight UTC. There is none while the one before
+#'   is not over, and one for all times that have passed without a server. The request has no body.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_progress()], [dr_async()] for what a request waits for
@@ -67,8 +67,9 @@
 #' app
 #' @export
 dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "10s", keep = "1d", at_once = NULL,
-                   priority = 0L, every = NULL, params = NULL, body = NULL, response = NULL, summary = NULL, description = NULL,
-                   tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL, max_body = NULL) {
+                   priority = 0L, every = NULL, params = NULL, body = NULL, response = NULL, summary = NULL,
+                   description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
+                   max_body = NULL) {
   call <- sys.call()
   fun <- sys.function()
   job <- job_rules(retries, backoff, keep, at_once, priority, call)

@@ -1,6 +1,6 @@
 //! How a job is, as it goes: Server-Sent Events, one for each change, until the job is over.
 
-use super::pages::Asked;
+use super::asked::Asked;
 use super::shown;
 use crate::respond::unstored;
 use ::jobs::Job;

@@ -3,6 +3,7 @@
 //! what begins attempts ([`run`]).
 
 mod accept;
+mod asked;
 mod attempt;
 mod changes;
 mod events;

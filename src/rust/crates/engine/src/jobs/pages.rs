@@ -1,9 +1,9 @@
 //! What clients ask of a job: how it is, what has come of it, that it ends.
 
-use super::changes::Listener;
+use super::asked::Asked;
 use super::{events, shown, Answering, JobRoute, Jobs};
 use crate::view::View;
-use ::jobs::{now, Cancelled, Job, JobId, State};
+use ::jobs::{now, Cancelled, State};
 use exchange::RequestView as _;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
@@ -14,40 +14,6 @@ use tokio::time::{timeout_at, Instant};
 
 /// Longest that a client may wait for the end of a job, in seconds.
 const LONGEST_WAIT: u64 = 60;
-
-/// A job that a request names, of the kind that its route is of.
-pub struct Asked {
-    jobs: Arc<Jobs>,
-    id: Option<JobId>,
-    kind: String,
-    place: String,
-}
-
-impl Asked {
-    fn new(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>, below: &str) -> Self {
-        let id = view.params.last().and_then(|id| JobId::parse(id));
-        Asked { jobs, id, kind: job.kind.clone(), place: shown::place_of(view, below) }
-    }
-
-    /// The job. One of another kind is none: other policies may be around it.
-    pub async fn find(&self) -> Result<Job, Failure> {
-        let nothing = || Failure::new(StatusCode::NOT_FOUND, "there is no such job, or not any more");
-        let id = self.id.ok_or_else(nothing)?;
-        let desk = self.jobs.desk().map_err(|e| self.jobs.failed(&e))?;
-        let found = desk.ask(move |store| store.find(id)).await.map_err(|e| self.jobs.failed(&e))?;
-        found.filter(|job| job.kind == self.kind).ok_or_else(nothing)
-    }
-
-    /// Hears of the job from now on.
-    pub fn listen(&self, id: JobId) -> Listener {
-        self.jobs.changes.listen(id)
-    }
-
-    /// The address of the job, for its client.
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-}
 
 /// How it is. A client that would rather wait for its end may say so, `Prefer: wait=30` (RFC 7240), or that it would
 /// have events, `Accept: text/event-stream`.
@@ -68,7 +34,7 @@ pub fn show(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
                 job = asked.find().await?;
             }
         }
-        Ok(shown::job(StatusCode::OK, &job, &asked.place))
+        Ok(shown::job(StatusCode::OK, &job, asked.place()))
     })
 }
 
@@ -85,7 +51,7 @@ pub fn result(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
     Box::pin(async move {
         let job = asked.find().await?;
         if !job.state.is_over() {
-            return Ok(shown::job(StatusCode::ACCEPTED, &job, &asked.place));
+            return Ok(shown::job(StatusCode::ACCEPTED, &job, asked.place()));
         }
         if job.state != State::Done {
             let why = match (job.state, job.error) {
@@ -126,7 +92,7 @@ pub fn cancel(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
         }
         asked.jobs.changed(id);
         Ok(match ended {
-            Some(job) => shown::job(StatusCode::OK, &job, &asked.place),
+            Some(job) => shown::job(StatusCode::OK, &job, asked.place()),
             None => Response::new(StatusCode::NO_CONTENT, ResponseFields::default(), Body::empty()),
         })
     })

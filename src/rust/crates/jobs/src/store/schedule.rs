@@ -1,5 +1,5 @@
-//! Jobs that nobody asks for: one for each turn of a clock. A turn is a number of spans since 1970, so that a server that
-//! starts anew has the same ones.
+//! Jobs that nobody asks for: one for each turn of a clock. A turn is a number of spans since 1970, so that it is the
+//! same for a server that starts anew.
 
 use super::Store;
 use crate::error::StoreError;
