@@ -2,6 +2,7 @@
 //! `snapshot`, which is what it takes.
 
 use crate::failed::{FailedLine, FailedRequest, FailedRequests};
+use crate::jobs::{JobCounts, Jobs, JobsOperator};
 use crate::pool::Pool;
 use crate::snapshot::{Snapshot, MOST_ERRORS};
 use dispatch::Running;
@@ -19,6 +20,7 @@ pub struct Gauge {
     pool: Pool,
     metrics: Option<Arc<Metrics>>,
     failed: Option<Arc<FailedRequests>>,
+    jobs: Arc<Jobs>,
 }
 
 /// How long the dispatcher may take to say what runs: its thread waits for nothing, but others may have it.
@@ -30,8 +32,9 @@ impl Gauge {
         pool: Pool,
         metrics: Option<Arc<Metrics>>,
         failed: Option<Arc<FailedRequests>>,
+        jobs: Arc<Jobs>,
     ) -> Self {
-        Gauge { http, pool, metrics, failed }
+        Gauge { http, pool, metrics, failed, jobs }
     }
 
     /// Connections that are open.
@@ -54,6 +57,11 @@ impl Gauge {
         self.failed.as_ref()?.get(id)
     }
 
+    /// What its operator asks of its jobs.
+    pub fn jobs(&self) -> JobsOperator {
+        JobsOperator::new(self.jobs.clone(), self.pool.clone())
+    }
+
     /// Requests that wait for a worker.
     pub fn waiting(&self) -> usize {
         self.pool.waiting()
@@ -64,7 +72,8 @@ impl Gauge {
     pub fn snapshot(&self, workers: Vec<WorkerStatus>) -> Snapshot {
         let (reply, running) = sync_channel(1);
         self.pool.running(move |running| drop(reply.send(running)));
-        self.snapshot_of(workers, running.recv_timeout(PATIENCE).unwrap_or_default())
+        let jobs = self.jobs.counts_within(PATIENCE).all();
+        self.snapshot_of(workers, running.recv_timeout(PATIENCE).unwrap_or_default(), jobs)
     }
 
     /// The same, without anybody waiting: with the workers that metrics know.
@@ -72,14 +81,16 @@ impl Gauge {
         let (reply, running) = oneshot::channel();
         self.pool.running(move |running| drop(reply.send(running)));
         let workers = self.metrics.as_ref().map(|metrics| metrics.workers.now()).unwrap_or_default();
-        self.snapshot_of(workers, running.await.unwrap_or_default())
+        let jobs = self.jobs.counts().await.all();
+        self.snapshot_of(workers, running.await.unwrap_or_default(), jobs)
     }
 
-    fn snapshot_of(&self, workers: Vec<WorkerStatus>, running: Vec<Running>) -> Snapshot {
+    fn snapshot_of(&self, workers: Vec<WorkerStatus>, running: Vec<Running>, jobs: JobCounts) -> Snapshot {
         let (state_entries, state_bytes) = shared_state::counts();
         let mut snapshot = Snapshot {
             state_entries,
             state_bytes,
+            jobs,
             connections: self.connections(),
             refused: self.refused(),
             waiting: self.waiting(),

@@ -49,6 +49,7 @@ pub use edge::policies::{PolicyConfig, RuleConfig};
 pub use edge::response_fields::HeaderConfig;
 pub use edge::session::SessionConfig;
 
+pub use ::jobs::{JobId, State as JobState};
 pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats, SHARED_SESSIONS};
 pub use exchange::now as now_ms;
 pub use failed::{FailedLine, FailedRequest, MARK as REDACTED};
@@ -56,6 +57,7 @@ pub use gauge::Gauge;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};
 pub use httpd::{self_signed, ClientAuth, MinVersion, SelfSigned, TlsSettings};
+pub use jobs::{JobCounts, JobLine, JobList, JobProgress, JobsOperator, JobsWanted};
 pub use observe::metrics::{Figures, Metrics, Restart};
 pub use observe::{about_no_request, json_line, printed, with_lost, with_names, Console, Format, Level, Log};
 pub use observe::{RecentError, RunningRequest, WorkerState, WorkerStatus};

@@ -333,7 +333,8 @@ impl Server {
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), self.context.failed.clone())
+        let Context { failed, jobs, .. } = &*self.context;
+        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), failed.clone(), jobs.clone())
     }
 
     /// Connections that are open.

@@ -1,6 +1,7 @@
 //! How a server is at a moment: the one thing that `drover status`, its `--watch` and the dashboard show, each in its
 //! own form. Neighbours: `gauge` (which takes it), `edge/dashboard` (which sends it).
 
+use crate::jobs::JobCounts;
 use dispatch::Running;
 use observe::metrics::Figures;
 use observe::{RecentError, RunningRequest, WorkerStatus};
@@ -24,6 +25,9 @@ pub struct Snapshot {
     /// bytes that they take
     #[serde(default)]
     pub state_bytes: u64,
+    /// jobs, in each state
+    #[serde(default, skip_serializing_if = "JobCounts::is_empty")]
+    pub jobs: JobCounts,
     /// the oldest first
     pub workers: Vec<WorkerStatus>,
     /// what was counted, if anything is

@@ -3,11 +3,12 @@
 //! Off unless `metrics` is set, as the path may be the app's own; with `admin` everything is counted all the same, for
 //! the dashboard. Neighbour: `pipeline/internal`, which has the path.
 
+use crate::jobs::{Answering, Jobs};
 use crate::pool::Pool;
 use crate::respond::unstored;
 use http::header::{ACCEPT, VARY};
 use http::{HeaderValue, StatusCode};
-use httpd::{Head, Response, Shared};
+use httpd::{Head, Shared};
 use observe::metrics::{Exposition, Gauges, Metrics};
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ pub struct MetricsPage {
 }
 
 impl MetricsPage {
-    /// The page, in the format that the client asks for.
-    pub fn page(&self, head: &Head, server: &Shared) -> Response {
+    /// The page, in the format that the client asks for, once jobs are counted.
+    pub fn page(&self, head: &Head, server: &Shared, jobs: Arc<Jobs>) -> Answering {
         let accept = head.fields.get(&ACCEPT).and_then(|accept| std::str::from_utf8(accept).ok());
         let how = Exposition::wanted(accept.unwrap_or_default());
         let gauges = Gauges {
@@ -33,10 +34,17 @@ impl MetricsPage {
             max_queue: self.max_queue,
             state: shared_state::counts(),
             batches: self.pool.batches(),
+            jobs: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        let mut response = unstored(StatusCode::OK, how.content_type(), self.metrics.expose(gauges, how));
-        response.fields.set(&VARY, HeaderValue::from_static("accept"));
-        response
+        let metrics = self.metrics.clone();
+        Box::pin(async move {
+            let jobs = jobs.counts().await;
+            let jobs = jobs.0.iter().map(|(kind, counts)| (kind.clone(), counts.by_state())).collect();
+            let gauges = Gauges { jobs, ..gauges };
+            let mut response = unstored(StatusCode::OK, how.content_type(), metrics.expose(gauges, how));
+            response.fields.set(&VARY, HeaderValue::from_static("accept"));
+            Ok(response)
+        })
     }
 }

@@ -1,12 +1,14 @@
 //! Jobs: requests that are answered at once with a place to ask, and run later, as any other, by workers that have
-//! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), and
-//! what begins attempts ([`run`]).
+//! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), what
+//! whoever runs the server asks ([`JobsOperator`]), and what begins attempts ([`run`]).
 
 mod accept;
 mod asked;
 mod attempt;
 mod changes;
+mod counts;
 mod events;
+mod operator;
 mod outcome;
 mod pages;
 mod route;
@@ -14,13 +16,17 @@ mod runner;
 mod schedule;
 mod shown;
 
+pub use counts::JobCounts;
+pub use operator::{JobList, JobsOperator, JobsWanted};
 pub use route::JobRoute;
 pub use runner::run;
+pub use shown::{JobLine, JobProgress};
 
 use crate::config::{JobPart, Settings};
 use crate::view::View;
-use ::jobs::{Desk, JobId, Place, StoreError};
+use ::jobs::{now, Cancelled, Desk, JobId, Place, StoreError};
 use changes::Changes;
+use counts::Counted;
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
@@ -56,6 +62,8 @@ pub struct Jobs {
     under_way: Mutex<HashMap<JobId, UnderWay>>,
     /// there may be something to begin
     wake: Notify,
+    /// how many there are, as it was a moment ago
+    counted: Arc<Mutex<Counted>>,
     /// jobs of which something is different now
     changes: Changes,
     /// no attempt begins any more
@@ -82,6 +90,7 @@ impl Jobs {
             log: log.clone(),
             under_way: Mutex::default(),
             wake: Notify::new(),
+            counted: Arc::default(),
             changes: Changes::new(),
             ends: AtomicBool::new(false),
         };
@@ -122,6 +131,18 @@ impl Jobs {
         }
         let desk = Desk::open(&Place::Memory, self.most, Duration::ZERO)?;
         Ok(self.desk.get_or_init(|| desk))
+    }
+
+    /// Has a job not run any more, and interrupts the attempt that does. `None` when there is no such job. One that is
+    /// over stays as it is.
+    async fn cancel(&self, id: JobId, keep: u64) -> Result<Option<Cancelled>, StoreError> {
+        let cancelled = self.desk()?.ask(move |store| store.cancel(id, keep, now())).await?;
+        if let Some(under_way) = self.under_way().remove(&id) {
+            // an attempt that has just ended does not hear it
+            let _ = under_way.cancel.send(());
+        }
+        self.changed(id);
+        Ok(cancelled)
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, UnderWay>> {

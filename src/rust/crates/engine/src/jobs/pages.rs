@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::{events, shown, Answering, JobRoute, Jobs};
 use crate::view::View;
-use ::jobs::{now, Cancelled, State};
+use ::jobs::{Cancelled, State};
 use exchange::RequestView as _;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
@@ -80,18 +80,16 @@ pub fn cancel(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
     let asked = Asked::new(jobs, job, view, "");
     Box::pin(async move {
         let id = asked.find().await?.id;
-        let desk = asked.jobs.desk().map_err(|e| asked.jobs.failed(&e))?;
-        let ended = desk.ask(move |store| match store.cancel(id, keep, now())? {
-            Some(Cancelled::Over(_)) => store.remove(id).map(|_| None),
-            _ => store.find(id),
-        });
-        let ended = ended.await.map_err(|e| asked.jobs.failed(&e))?;
-        if let Some(under_way) = asked.jobs.under_way().remove(&id) {
-            // an attempt that has just ended does not hear it
-            let _ = under_way.cancel.send(());
-        }
-        asked.jobs.changed(id);
-        Ok(match ended {
+        let ended = async {
+            let cancelled = asked.jobs.cancel(id, keep).await?;
+            let desk = asked.jobs.desk()?;
+            let left = desk.ask(move |store| match cancelled {
+                Some(Cancelled::Over(_)) => store.remove(id).map(|_| None),
+                _ => store.find(id),
+            });
+            left.await
+        };
+        Ok(match ended.await.map_err(|e| asked.jobs.failed(&e))? {
             Some(job) => shown::job(StatusCode::OK, &job, asked.place()),
             None => Response::new(StatusCode::NO_CONTENT, ResponseFields::default(), Body::empty()),
         })

@@ -1,42 +1,83 @@
-//! A job as its client is shown it.
+//! A job as it is told of: to its client, and to whoever runs the server.
 
 use crate::respond::unstored;
 use crate::view::View;
-use ::jobs::Job;
+use ::jobs::{Job, State};
 use http::header::RETRY_AFTER;
 use http::StatusCode;
 use httpd::Response;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, UNIX_EPOCH};
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    id: String,
-    state: &'static str,
-    attempt: u32,
-    created: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    due: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    began: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<Progress<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    url: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<String>,
+/// How a job is. Times are in RFC 3339.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobLine {
+    /// 32 hexadecimal digits
+    pub id: String,
+    /// the name of its state
+    pub state: String,
+    /// the method and path that accept such jobs; empty for clients, who know them
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// how many attempts at it have begun
+    pub attempt: u32,
+    /// when it was accepted
+    pub created: String,
+    /// when its next attempt may begin, if that is not yet
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    /// when its latest attempt began
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<String>,
+    /// when it was over
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// what the attempt that runs has said of itself
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<JobProgress>,
+    /// why its latest attempt came to nothing
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobProgress {
+    /// how much is done
+    pub done: f64,
+    /// of how much
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// what is being done
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl From<Job> for JobLine {
+    fn from(job: Job) -> Self {
+        let progress = job.progress;
+        JobLine {
+            id: job.id.to_string(),
+            state: job.state.name().to_owned(),
+            kind: job.kind,
+            attempt: job.attempt,
+            created: time(job.created),
+            due: (job.state == State::Scheduled).then(|| time(job.due)),
+            began: job.began.map(time),
+            ended: job.ended.map(time),
+            progress: progress.map(|p| JobProgress { done: p.done, total: p.total, message: p.message }),
+            error: job.error,
+        }
+    }
 }
 
 #[derive(Serialize)]
-struct Progress<'a> {
-    done: f64,
+struct Shown<'a> {
+    #[serde(flatten)]
+    job: JobLine,
+    url: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a str>,
+    result: Option<String>,
 }
 
 fn time(ms: u64) -> String {
@@ -54,19 +95,10 @@ pub fn job(status: StatusCode, job: &Job, place: &str) -> Response {
 
 /// The same, as JSON.
 pub fn text(job: &Job, place: &str) -> String {
-    let progress = job.progress.as_ref();
     let shown = Shown {
-        id: job.id.to_string(),
-        state: job.state.name(),
-        attempt: job.attempt,
-        created: time(job.created),
-        due: (job.state == ::jobs::State::Scheduled).then(|| time(job.due)),
-        began: job.began.map(time),
-        ended: job.ended.map(time),
-        progress: progress.map(|p| Progress { done: p.done, total: p.total, message: p.message.as_deref() }),
-        error: job.error.as_deref(),
+        job: JobLine { kind: String::new(), ..job.clone().into() },
         url: place,
-        result: (job.state == ::jobs::State::Done).then(|| format!("{place}/result")),
+        result: (job.state == State::Done).then(|| format!("{place}/result")),
     };
     // of a map without keys that are none, so that it is never an error
     sonic_rs::to_string(&shown).unwrap_or_default()

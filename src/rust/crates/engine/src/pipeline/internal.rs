@@ -4,10 +4,10 @@
 //! A page is one line of [`PAGES`].
 
 use super::state::State;
-use super::Responded;
 use crate::context::Context;
 use crate::edge::cache::purge;
 use crate::edge::{dashboard, docs};
+use crate::jobs::Answering;
 use crate::respond::text;
 use ::http::header::ALLOW;
 use ::http::{HeaderValue, Method, StatusCode};
@@ -21,7 +21,14 @@ struct Page {
     /// whether clients of the app get it, too
     for_clients: fn(&Context) -> bool,
     /// `None` where it is not wanted
-    answer: fn(&State, &Context) -> Option<Response>,
+    answer: fn(&State, &Context) -> Option<Answer>,
+}
+
+/// What a page answers.
+pub enum Answer {
+    Now(Response),
+    /// once the store of jobs has said what the page needs
+    Later(Answering),
 }
 
 const PAGES: [Page; 8] = [
@@ -29,13 +36,13 @@ const PAGES: [Page; 8] = [
         path: "/livez",
         methods: READING,
         for_clients: |context| context.health.is_public(),
-        answer: |_, context| Some(context.health.live()),
+        answer: |_, context| Some(Answer::Now(context.health.live())),
     },
     Page {
         path: "/readyz",
         methods: READING,
         for_clients: |context| context.health.is_public(),
-        answer: |_, context| Some(context.health.ready()),
+        answer: |_, context| Some(Answer::Now(context.health.ready())),
     },
     Page {
         path: "/metrics",
@@ -43,7 +50,7 @@ const PAGES: [Page; 8] = [
         for_clients: |context| context.metrics.as_ref().is_some_and(|metrics| metrics.for_clients),
         answer: |state, context| {
             let metrics = context.metrics.as_ref().filter(|metrics| metrics.is_wanted)?;
-            Some(metrics.page(&state.head, state.connection().server()))
+            Some(Answer::Later(metrics.page(&state.head, state.connection().server(), context.jobs.clone())))
         },
     },
     Page {
@@ -52,14 +59,14 @@ const PAGES: [Page; 8] = [
         for_clients: |_| false,
         answer: |state, context| {
             let is_from_here = state.connection().remote_addr().ip().is_some_and(|ip| ip.to_canonical().is_loopback());
-            context.dashboard.as_ref().map(|dashboard| dashboard.answer(&state.head, is_from_here))
+            context.dashboard.as_ref().map(|dashboard| Answer::Now(dashboard.answer(&state.head, is_from_here)))
         },
     },
     Page {
         path: "/cache/purge",
         methods: &[Method::POST],
         for_clients: |_| false,
-        answer: |state, context| Some(purge::page(context.pool(), &state.head)),
+        answer: |state, context| Some(Answer::Now(purge::page(context.pool(), &state.head))),
     },
     // clients get these behind all that the app has at their paths: see `route`
     Page { path: docs::JSON, methods: READING, for_clients: |_| false, answer: documents },
@@ -88,7 +95,7 @@ impl Page {
 }
 
 /// The answer, if the request is for one of them.
-pub fn answer(state: &State, context: &Context) -> Option<Responded> {
+pub fn answer(state: &State, context: &Context) -> Option<Result<Answer, Failure>> {
     let head = &state.head;
     let is_admin = state.connection().role() == Role::Admin;
     let page = PAGES.iter().find(|page| page.has(head.path()));
@@ -101,21 +108,21 @@ pub fn answer(state: &State, context: &Context) -> Option<Responded> {
         Some(page) if is_admin => {
             let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "another method is wanted\n");
             response.fields.set(&ALLOW, page.allow());
-            Some(Ok(response))
+            Some(Ok(Answer::Now(response)))
         }
         Some(page) => Some(Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(&ALLOW, page.allow()))),
     }
 }
 
 /// What documents the app.
-fn documents(state: &State, context: &Context) -> Option<Response> {
+fn documents(state: &State, context: &Context) -> Option<Answer> {
     let app = context.app();
     let description = app.description.as_ref().filter(|_| context.docs.for_admin())?;
-    Some(context.docs.answer(description, &state.head, true))
+    Some(Answer::Now(context.docs.answer(description, &state.head, true)))
 }
 
 /// What there is instead.
-fn nothing_here() -> Response {
+fn nothing_here() -> Answer {
     let paths: Vec<_> = PAGES.iter().map(|page| page.path).collect();
-    text(StatusCode::NOT_FOUND, format!("there are {}\n", paths.join(", ")))
+    Answer::Now(text(StatusCode::NOT_FOUND, format!("there are {}\n", paths.join(", "))))
 }

@@ -102,7 +102,10 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     }
     if let Some(answer) = internal::answer(state, context) {
         state.goes_to(counted::Route::SERVER);
-        return answer.map(Begun::Answered);
+        return answer.map(|answer| match answer {
+            internal::Answer::Now(response) => Begun::Answered(response),
+            internal::Answer::Later(answer) => Begun::Open(Rest::Waiting(Waiting::Job(answer))),
+        });
     }
     if let Some(response) = context.development.as_ref().and_then(|development| development.answer(&state.head)) {
         return Ok(Begun::Answered(response));

@@ -56,6 +56,8 @@ pub struct Gauges {
     pub state: (u64, u64),
     /// batches that workers were given of what had waited, and requests in them
     pub batches: (u64, u64),
+    /// jobs of each kind, by the names of their states
+    pub jobs: Vec<(String, [(&'static str, u64); 6])>,
     /// version of the program
     pub version: &'static str,
 }
@@ -175,7 +177,11 @@ impl Scrape {
         page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)?;
         let (batches, batched) = gauges.batches;
         page.counters("batches", "Batches of requests that had waited.", None, [(NO_LABELS, batches)])?;
-        page.counters("batched_requests", "Requests in them.", None, [(NO_LABELS, batched)])
+        page.counters("batched_requests", "Requests in them.", None, [(NO_LABELS, batched)])?;
+        let jobs = gauges.jobs.iter().flat_map(|(kind, states)| {
+            states.iter().map(move |(state, n)| ([("kind", &**kind), ("state", *state)], *n as f64))
+        });
+        page.gauges("jobs", "Jobs that are kept, by what they do.", None, jobs)
     }
 
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {

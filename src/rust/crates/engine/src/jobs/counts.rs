@@ -1,0 +1,158 @@
+//! How many jobs there are. The store looks at all of them to count them: what it has counted is told for a while.
+
+use super::Jobs;
+use ::jobs::{State, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long counts are told for, at least.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// They are told for this many times as long as counting took: it is to take no more than a twentieth of the store's
+/// time, however many jobs there are.
+const TIMES: u32 = 20;
+
+/// How many jobs are in each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCounts {
+    /// a worker is to have them
+    pub waiting: u64,
+    /// a worker has them
+    pub running: u64,
+    /// they may be begun later
+    pub scheduled: u64,
+    /// they have a result
+    pub done: u64,
+    /// they have none
+    pub failed: u64,
+    /// they were not wanted any more
+    pub cancelled: u64,
+}
+
+impl JobCounts {
+    /// By the names of the states, in the order of a job's life.
+    pub fn by_state(&self) -> [(&'static str, u64); 6] {
+        let of = |state: State, n| (state.name(), n);
+        [
+            of(State::Waiting, self.waiting),
+            of(State::Running, self.running),
+            of(State::Scheduled, self.scheduled),
+            of(State::Done, self.done),
+            of(State::Failed, self.failed),
+            of(State::Cancelled, self.cancelled),
+        ]
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == JobCounts::default()
+    }
+
+    fn add(&mut self, state: State, n: u64) {
+        let count = match state {
+            State::Waiting => &mut self.waiting,
+            State::Running => &mut self.running,
+            State::Scheduled => &mut self.scheduled,
+            State::Done => &mut self.done,
+            State::Failed => &mut self.failed,
+            State::Cancelled => &mut self.cancelled,
+        };
+        *count += n;
+    }
+}
+
+/// The counts of each kind.
+#[derive(Clone, Debug, Default)]
+pub struct Counts(pub Vec<(String, JobCounts)>);
+
+impl Counts {
+    /// Counts now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of(store: &Store) -> Result<Self, StoreError> {
+        let kinds = store.counts()?.into_iter().map(|(kind, states)| {
+            let mut counts = JobCounts::default();
+            states.into_iter().for_each(|(state, n)| counts.add(state, n));
+            (kind, counts)
+        });
+        Ok(Counts(kinds.collect()))
+    }
+
+    /// Those of all kinds.
+    pub fn all(&self) -> JobCounts {
+        let mut all = JobCounts::default();
+        for (_, counts) in &self.0 {
+            all.waiting += counts.waiting;
+            all.running += counts.running;
+            all.scheduled += counts.scheduled;
+            all.done += counts.done;
+            all.failed += counts.failed;
+            all.cancelled += counts.cancelled;
+        }
+        all
+    }
+}
+
+/// What was counted last.
+#[derive(Default)]
+pub struct Counted {
+    counts: Arc<Counts>,
+    /// `None` before the first time
+    until: Option<Instant>,
+}
+
+impl Jobs {
+    /// How many there are; none where they cannot be counted.
+    pub async fn counts(&self) -> Arc<Counts> {
+        let (reply, counted) = oneshot::channel();
+        let mut reply = Some(reply);
+        self.count(move |counts| drop(reply.take().map(|reply| reply.send(counts))));
+        counted.await.unwrap_or_default()
+    }
+
+    /// The same, for threads that may wait, within this time.
+    pub fn counts_within(&self, patience: Duration) -> Arc<Counts> {
+        let (reply, counted) = sync_channel(1);
+        self.count(move |counts| drop(reply.try_send(counts)));
+        counted.recv_timeout(patience).unwrap_or_default()
+    }
+
+    /// Has `then` called with the counts, or dropped: at once, or by the thread of the store.
+    fn count(&self, mut then: impl FnMut(Arc<Counts>) + Send + 'static) {
+        let Some(desk) = self.desk.get() else { return then(Arc::default()) };
+        // not this: the thread of the store must not be the last to have it
+        let counted = self.counted.clone();
+        if let Some(fresh) = fresh(&counted) {
+            return then(fresh);
+        }
+        drop(desk.ask(move |store| {
+            // another one may have asked a moment before
+            let counts = match fresh(&counted) {
+                Some(fresh) => fresh,
+                None => {
+                    let began = Instant::now();
+                    let counts = Arc::new(Counts::of(store)?);
+                    let until = Instant::now() + FRESH.max(began.elapsed() * TIMES);
+                    *locked(&counted) = Counted { counts: counts.clone(), until: Some(until) };
+                    counts
+                }
+            };
+            then(counts);
+            Ok(())
+        }));
+    }
+}
+
+fn fresh(counted: &Mutex<Counted>) -> Option<Arc<Counts>> {
+    let counted = locked(counted);
+    counted.until.filter(|until| Instant::now() < *until).map(|_| counted.counts.clone())
+}
+
+fn locked(counted: &Mutex<Counted>) -> std::sync::MutexGuard<'_, Counted> {
+    // no code panics while holding this lock
+    counted.lock().unwrap_or_else(PoisonError::into_inner)
+}
