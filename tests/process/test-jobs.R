@@ -351,3 +351,88 @@ test("a file of jobs is for one server, and for jobs", function() {
   expect(any(grepl("jobs_store: /nowhere/at/all: .*No such file", other$log)), "another error: ", toString(other$log))
   expect(ask(server, "/text")$body == "text", "it does not go on")
 })
+
+# A server whose jobs `drover jobs` finds, and no other's: list(server, run(...)).
+operated_server <- function(...) {
+  runtime <- runtime_folder()
+  server <- launch(command_of(jobs_app, ...), env = runtime)
+  expect(!is.null(server$url), paste(c("it does not listen", server$log()), collapse = "\n"))
+  list(server = server, run = function(..., command = "jobs") command(command, ..., env = runtime))
+}
+
+test("drover jobs lists the jobs of a server, and shows one", function() {
+  operated <- operated_server(workers = 2, metrics = TRUE)
+  server <- operated$server
+  run <- operated$run
+  shows(run(), 0L, "^no jobs, or none that are still kept$")
+  expect(identical(run("--json")$out, "[]"), "another list of none")
+  expect(!any(grepl("^jobs:", run(command = "status")$out)), "the status speaks of no jobs")
+  refused <- basename(accept(server, "/refuses"))
+  expect(over(server, paste0("/refuses/", refused))$state == "failed", "it has not failed")
+  place <- accept(server, "/held/a")
+  held <- basename(place)
+  expect(within(function() identical(state(server, place)$progress$message, "half")), "no progress")
+  waiting <- basename(accept(server, "/echo/x"))
+  all <- run()
+  shows(all, 0L, c(
+    "^ +id +state +kind +attempt +age +took +error or progress$",
+    paste0("^ +", waiting, "  waiting +POST /echo/<name> +0 +[0-9.]+ s$"),
+    paste0("^ +", held, "  running +POST /held/<name> +1 +[0-9.]+ s +[0-9.]+ m?s +1 of 2: half$"),
+    paste0("^ +", refused, " +failed +POST /refuses +1 +[0-9.]+ s +[0-9.]+ [mu]?s +no such column$"),
+    "^jobs: 1 waiting, 1 running, 1 failed$"
+  ))
+  listed <- function(...) vapply(json_shown(run(..., "--json")), `[[`, "", "id")
+  expect(identical(listed(), c(waiting, held, refused)), "another order: ", toString(listed()))
+  expect(identical(listed("--limit", "2"), c(waiting, held)), "another limit")
+  expect(identical(listed("--state", "failed"), refused), "another state")
+  expect(identical(listed("--kind", "POST /held/<name>"), held), "another kind")
+  shows(run("--state", "done"), 0L, c("^none of these$", "^jobs: 1 waiting"))
+  one <- json_shown(run(held, "--json"))
+  expect(one$state == "running" && one$kind == "POST /held/<name>" && one$progress$total == 2, "another job: ", toString(one))
+  same <- state(server, place)
+  names <- setdiff(names(same), "url")
+  expect(identical(one[names], same[names]) && identical(setdiff(names(one), names), "kind"), "not what its client is told")
+  shows(run(refused), 0L, c(paste0("^id +", refused), "^state +failed$", "^error +no such column$", "^ended +2"))
+  shows(run(command = "status"), 0L, "^jobs: 1 waiting, 1 running, 1 failed$")
+  metrics <- function() strsplit(ask(server, "/metrics")$body, "\n", fixed = TRUE)[[1L]]
+  for (line in c('{kind="POST /held/<name>",state="running"} 1', '{kind="POST /refuses",state="failed"} 1',
+    '{kind="POST /refuses",state="done"} 0')) {
+    expect(within(function() paste0("drover_jobs", line) %in% sub("[.]0$", "", metrics())), "no metric ", line)
+  }
+  shows(run(strrep("0", 32)), 4L, NULL, paste("has no job", strrep("0", 32)))
+  shows(run(held, "--state", "done"), 2L, NULL, "leave out the id")
+  shows(run("--state", "over"), 2L, NULL, "waiting, running, done, failed, cancelled, scheduled")
+  shows(run("xx", held), 2L, NULL, "xx is no id of a job")
+  shows(command("jobs", env = runtime_folder()), 4L, NULL, "no server")
+  open_all_gates(server)
+}, ways = 1)
+
+test("drover jobs has jobs retried and cancelled, and says which of them it cannot", function() {
+  operated <- operated_server(workers = 2)
+  server <- operated$server
+  run <- operated$run
+  refused <- accept(server, "/refuses")
+  expect(over(server, refused)$state == "failed", "it has not failed")
+  place <- accept(server, "/held/a")
+  expect(marked(server, "a"), "it does not begin")
+  waiting <- accept(server, "/echo/x")
+  nothing <- strrep("0", 32)
+  ids <- basename(c(waiting, refused, place))
+  ran <- run("cancel", nothing, ids, as.character(server$pid))
+  shows(ran, 1L, paste("^cancelled", ids[c(1L, 3L)]), c(
+    paste0("^drover: cannot cancel ", nothing, ": there is no such job"),
+    paste0("^drover: cannot cancel ", ids[[2L]], ": it is failed already$")
+  ))
+  expect(length(ran$out) == 2L && length(ran$err) == 2L, "it says more")
+  expect(within(function() noted(server, "left") == 1) && noted(server, "ended") == 0, "it is not interrupted")
+  for (cancelled in c(place, waiting)) expect(state(server, cancelled)$state == "cancelled", "it is not cancelled")
+  open_gate(server, "a")
+  ran <- run("retry", ids, nothing)
+  shows(ran, 1L, paste("^retried", ids), paste0("cannot retry ", nothing, ": there is no such job"))
+  expect(json(result(server, place)$body)$attempt == 2, "it is not tried again")
+  expect(json(result(server, waiting)$body)$name == "x", "the one that waited is not run")
+  expect(over(server, refused)$attempt == 2, "the failed one is not tried again")
+  shows(run("retry", ids[[1L]]), 1L, NULL, "it is done: only failed and cancelled jobs can be retried")
+  shows(run("retry"), 2L, NULL, "ID.SERVER")
+  shows(run("retry", as.character(server$pid)), 2L, NULL, "which jobs")
+}, ways = 1)

@@ -2,7 +2,7 @@
 //! starts it.
 
 use crate::banner::Banner;
-use crate::control::{Ending, Inspected, Playable, Reloaded, ReplaySettings, Reply, Request, Rescaled, Status};
+use crate::control::{Ending, Inspected, JobAct, Playable, Reloaded, ReplaySettings, Reply, Request, Rescaled, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::notify;
@@ -11,8 +11,10 @@ use crate::signals::Asked;
 use crate::terminal::{say, write};
 use crate::watch::{Change, Need};
 use engine::Address;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use supervisor::{Event, Failure, Parts, Service};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -131,6 +133,15 @@ impl Attendant {
                 }
                 Note::Command(Request::Failed, reply) => reply.say(&self.service.gauge().failed()),
                 Note::Command(Request::Playable { id }, reply) => reply.say(&self.playable(id)),
+                Note::Command(Request::Jobs(wanted), reply) => later(reply, self.service.gauge().jobs().list(wanted)),
+                Note::Command(Request::Job(id), reply) => later(reply, self.service.gauge().jobs().find(id)),
+                Note::Command(Request::Act(act, id), reply) => {
+                    let jobs = self.service.gauge().jobs();
+                    match act {
+                        JobAct::Retry => later(reply, jobs.retry(id)),
+                        JobAct::Cancel => later(reply, jobs.cancel(id)),
+                    }
+                }
                 Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
                     Some(Need::Restart) => {
                         self.again = true;
@@ -311,6 +322,11 @@ impl Attendant {
             snapshot: self.service.snapshot(),
         }
     }
+}
+
+/// Says the answer once it is there: nothing else waits for it.
+fn later<T: Serialize>(reply: Reply, answer: impl Future<Output = T> + Send + 'static) {
+    tokio::spawn(async move { reply.say(&answer.await) });
 }
 
 fn failed(kind: Failure, message: &str, file: &str) -> Error {

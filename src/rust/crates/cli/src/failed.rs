@@ -4,7 +4,7 @@
 use crate::control::{Failed, Found, Playable, Request};
 use crate::exit::{Code, Error};
 use crate::manage::{gone, Sockets, Which};
-use crate::shown::{self, plain, table, time, when};
+use crate::shown::{self, json, plain, shortened, table, time, when};
 use crate::terminal::print;
 use clap::Args;
 use engine::{FailedLine, FailedRequest};
@@ -35,8 +35,6 @@ pub struct FailedArgs {
 
 /// How long a server may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Characters of a target and of an error that the list shows.
-const LONGEST_SHOWN: usize = 60;
 
 /// Which request is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,20 +96,6 @@ pub(crate) fn no_id(word: &str) -> String {
     format!("{} is no id of a request: 16 digits as in the log, or last; drover failed lists them", plain(word))
 }
 
-/// A line of JSON. What a terminal would take for an order is escaped, too: it stands in strings only.
-fn json(value: &impl serde::Serialize) -> Result<String, Error> {
-    let text = sonic_rs::to_string(value).map_err(|e| Error::new(Code::System, e.to_string()))?;
-    let mut line = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
-        if shown::is_order(c) {
-            let _ = write!(line, "\\u{:04x}", c as u32);
-        } else {
-            line.push(c);
-        }
-    }
-    Ok(line + "\n")
-}
-
 /// All that the server keeps.
 fn lines(server: &Found) -> Result<Vec<FailedLine>, Error> {
     let (lines, _) = server.ask::<Failed>(Request::Failed, Some(PATIENCE)).map_err(|e| gone(server, &e))?;
@@ -157,14 +141,6 @@ fn list(lines: &[FailedLine]) -> String {
         ]
     });
     table(["id", "when", "status", "method", "path", "route", "error"], rows)
-}
-
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(LONGEST_SHOWN).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    plain(&short)
 }
 
 /// All of one.

@@ -7,7 +7,7 @@
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
 //! the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it, by its standard
 //! streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and `replay` have the
-//! requests that they have failed, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes a service,
+//! requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes a service,
 //! `users` have names, `openapi` is a command of R, `install` makes a link and completions, `password` hashes one. What
 //! the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
@@ -28,6 +28,7 @@ mod http;
 mod inherited;
 mod install;
 mod invocation;
+mod jobs;
 mod manage;
 mod mcp;
 mod monitor;
@@ -102,6 +103,7 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
         Own::Profile(args) => profiling::profile(args),
         Own::Failed(args) => failed::failed(args),
         Own::Replay(args) => replay::replay(args),
+        Own::Jobs(args) => jobs::jobs(args),
         Own::Systemd(args) => unit::print(args, options::read_serving),
         Own::Bench(args) => bench::run(args),
         Own::Completions(args) => install::completions(args, options::command()),

@@ -52,7 +52,7 @@ pub(crate) struct Which {
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct Sockets {
-    /// The folder where status, reload, scale, stop, profile, failed and replay find servers [default: drover in
+    /// The folder where status, reload, scale, stop, profile, failed, replay and jobs find servers [default: drover in
     /// XDG_RUNTIME_DIR, or /tmp/drover-UID]
     #[arg(long = "sockets", value_name = "FOLDER", env = "DROVER_SOCKETS")]
     pub(crate) folder: Option<PathBuf>,

@@ -11,6 +11,7 @@ use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::invocation::{AppArgs, DevArgs, Invocation};
+use crate::jobs::JobsArgs;
 use crate::manage::{ReloadArgs, ScaleArgs, StatusArgs, StopArgs};
 use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
@@ -90,6 +91,10 @@ enum What {
     /// Loads the app, sets the seed that the generator of random numbers had, and calls the handler. At a terminal it
     /// stops in browser() where the error is. The server that kept the request is not touched.
     Replay(ReplayArgs),
+    /// List the jobs of a server, show one, retry or cancel some
+    ///
+    /// Jobs are requests for routes of dr_job(), which a server accepts at once and runs later.
+    Jobs(JobsArgs),
     /// List the routes of an app
     Routes(AppOfTool),
     /// Load an app and report problems, without serving it
@@ -237,6 +242,7 @@ pub enum Own {
     Profile(ProfileArgs),
     Failed(FailedArgs),
     Replay(ReplayArgs),
+    Jobs(JobsArgs),
     Systemd(UnitArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
@@ -300,6 +306,7 @@ fn read_with(
         What::Profile(args) => return Ok(Asked::Own(Own::Profile(args))),
         What::Failed(args) => return Ok(Asked::Own(Own::Failed(args))),
         What::Replay(args) => return Ok(Asked::Own(Own::Replay(args))),
+        What::Jobs(args) => return Ok(Asked::Own(Own::Jobs(args))),
         What::Systemd(args) => return Ok(Asked::Own(Own::Systemd(args))),
         What::Bench(args) => return Ok(Asked::Own(Own::Bench(args))),
         What::Completions(args) => return Ok(Asked::Own(Own::Completions(args))),

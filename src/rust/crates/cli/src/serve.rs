@@ -82,7 +82,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
             .then(|| Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok()));
         if let Some(Err(e)) = &listening {
             say(&format!(
-                "drover status, reload, scale, stop, profile, failed and replay will not find this server: {e}"
+                "drover status, reload, scale, stop, profile, failed, replay and jobs will not find this server: {e}"
             ));
         }
         if let (Some(dev), Some(args)) = (&dev, &options.dev) {

@@ -4,13 +4,16 @@
 //! `manage` and `monitor`, which print it.
 
 use crate::control::Status;
+use crate::exit::{Code, Error};
 use crate::terminal::count;
-use engine::{Figures, RecentError, WorkerStatus};
+use engine::{Figures, JobCounts, RecentError, WorkerStatus};
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Routes and errors that are shown each second.
 const MOST: usize = 5;
+/// Characters of a text of others that a cell shows.
+const LONGEST_SHOWN: usize = 60;
 
 /// `http://127.0.0.1:8080 (app.R, process 4711)`
 pub(crate) fn name(status: &Status) -> String {
@@ -50,6 +53,7 @@ pub(crate) fn server(status: &Status) -> String {
         let _ =
             writeln!(text, "{} of dr_state(), {}", count(snapshot.state_entries, "value"), bytes(snapshot.state_bytes));
     }
+    text += &jobs(&snapshot.jobs);
     text + &workers(&snapshot.workers)
 }
 
@@ -79,15 +83,26 @@ pub(crate) fn server_since(status: &Status, before: Option<(&Status, f64)>) -> S
             if let Some((since, seconds)) = &since {
                 let _ = writeln!(text, "{}", rates(since, *seconds));
             }
+            text += &jobs(&snapshot.jobs);
             text += &workers(&snapshot.workers);
             text += &routes(since.as_ref().map_or(figures, |(since, _)| since));
         }
         None => {
             text += "rates and times are counted with --metrics or --admin\n";
+            text += &jobs(&snapshot.jobs);
             text += &workers(&snapshot.workers);
         }
     }
     text + &errors(&snapshot.errors)
+}
+
+/// `jobs: 3 waiting, 1 running`, as a line, where there are any.
+pub(crate) fn jobs(counts: &JobCounts) -> String {
+    if counts.is_empty() {
+        return String::new();
+    }
+    let states = counts.by_state().into_iter().filter(|(_, n)| *n > 0);
+    format!("jobs: {}\n", list(states.map(|(state, n)| format!("{n} {state}"))))
 }
 
 /// `4 workers`, and of how many where that may change: `4 workers of 2 to 8`
@@ -213,13 +228,36 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if is_order(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// Its first characters, for a cell of a table.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(LONGEST_SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    plain(&short)
+}
+
+/// A line of JSON. What a terminal would take for an order is escaped, too: it stands in strings only.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
+    let text = sonic_rs::to_string(value).map_err(|e| Error::new(Code::System, e.to_string()))?;
+    let mut line = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        if is_order(c) {
+            let _ = write!(line, "\\u{:04x}", c as u32);
+        } else {
+            line.push(c);
+        }
+    }
+    Ok(line + "\n")
+}
+
 /// Whether a terminal may take it for an order, for the end of the line, or to write backwards.
 pub(crate) fn is_order(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// In the largest unit of which there is one, as `dr_status()` has it.
-fn age(seconds: f64) -> String {
+pub(crate) fn age(seconds: f64) -> String {
     let (unit, name) = [(86_400.0, "d"), (3600.0, "h"), (60.0, "min")]
         .into_iter()
         .find(|(unit, _)| seconds >= *unit)

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "serve",
     "dev",
     "mcp",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 24] = [
     "profile",
     "failed",
     "replay",
+    "jobs",
     "routes",
     "check",
     "openapi",

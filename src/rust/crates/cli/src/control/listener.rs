@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 /// How long a client may take to say what it wants, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest request has 39 bytes.
-const LONGEST: u64 = 64;
+/// Most bytes of a request: the longest ones name a kind of job, which is the pattern of a path.
+const LONGEST: u64 = 16 << 10;
 /// Between two tries to accept after one failed: descriptors may have run out.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -84,6 +84,7 @@ async fn attend(stream: UnixStream, notify: impl Fn(Request, Reply) -> bool) {
         return;
     }
     let Some(request) = Request::read(line.trim_end()) else { return };
+    let stops = matches!(request, Request::Stop { .. });
     let (reply, replied) = oneshot::channel();
     if !notify(request, Reply(reply)) {
         return;
@@ -92,7 +93,7 @@ async fn attend(stream: UnixStream, notify: impl Fn(Request, Reply) -> bool) {
     text.push('\n');
     let mut stream = stream.into_inner();
     let sent = timeout(PATIENCE, stream.write_all(text.as_bytes())).await;
-    if matches!((request, sent), (Request::Stop { .. }, Ok(Ok(())))) {
+    if stops && matches!(sent, Ok(Ok(()))) {
         // the system closes it with the process: that is what the other side waits for
         if let Ok(stream) = stream.into_std() {
             std::mem::forget(stream);

@@ -1,6 +1,6 @@
-//! How the commands `status`, `reload`, `scale`, `stop`, `profile`, `failed` and `replay` reach a server of the program
-//! that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server has
-//! ended or was killed.
+//! How the commands `status`, `reload`, `scale`, `stop`, `profile`, `failed`, `replay` and `jobs` reach a server of the
+//! program that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server
+//! has ended or was killed.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
@@ -12,13 +12,13 @@ mod place;
 pub(crate) use client::{find, Found, Wanted};
 pub(crate) use listener::{Listener, Reply};
 
-use engine::{FailedLine, FailedRequest, Snapshot};
+use engine::{FailedLine, FailedRequest, JobId, JobLine, JobList, JobState, JobsWanted, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use supervisor::Inspection;
 
 /// What a server is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// how it is: a [`Status`]
     Status,
@@ -34,7 +34,32 @@ pub(crate) enum Request {
     Failed,
     /// one of them, by its id: a [`Playable`], or none
     Playable { id: u64 },
+    /// these of its jobs: a [`Jobs`]
+    Jobs(JobsWanted),
+    /// one of them, by its id: a [`Job`]
+    Job(JobId),
+    /// to run that once more, or not any more: an [`Acted`]
+    Act(JobAct, JobId),
 }
+
+/// What may be done to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JobAct {
+    Retry,
+    Cancel,
+}
+
+impl JobAct {
+    fn word(self) -> &'static str {
+        match self {
+            JobAct::Retry => "retry",
+            JobAct::Cancel => "cancel",
+        }
+    }
+}
+
+/// In the place of a state: each of them.
+const ANY: &str = "any";
 
 impl Request {
     const ALL: [(Request, &'static str); 5] = [
@@ -45,7 +70,7 @@ impl Request {
         (Request::Failed, "failed"),
     ];
 
-    fn words(self) -> Cow<'static, str> {
+    fn words(&self) -> Cow<'static, str> {
         match self {
             Request::Inspect { worker, what: Inspection::Stacks { millis, interval_us } } => {
                 format!("stacks {worker} {millis} {interval_us}").into()
@@ -55,17 +80,29 @@ impl Request {
             }
             Request::Playable { id } => format!("failed {id:016x}").into(),
             Request::Scale { min, max } => format!("scale {min} {max}").into(),
-            _ => Request::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, word)| word).into(),
+            Request::Jobs(JobsWanted { kind, state, most }) => {
+                let (state, kind) = (state.map_or(ANY, JobState::name), kind.as_deref().unwrap_or_default());
+                format!("jobs {most} {state} {kind}").into()
+            }
+            Request::Job(id) => format!("job {id}").into(),
+            Request::Act(act, id) => format!("{} {id}", act.word()).into(),
+            _ => Request::ALL.iter().find(|(request, _)| request == self).map_or("", |(_, word)| word).into(),
         }
     }
 
     fn read(line: &str) -> Option<Request> {
         if let Some((request, _)) = Request::ALL.iter().find(|(_, word)| *word == line) {
-            return Some(*request);
+            return Some(request.clone());
         }
         let (word, numbers) = line.split_once(' ')?;
-        if word == "failed" {
-            return Some(Request::Playable { id: u64::from_str_radix(numbers, 16).ok()? });
+        match word {
+            "failed" => return Some(Request::Playable { id: u64::from_str_radix(numbers, 16).ok()? }),
+            "jobs" => return wanted(numbers).map(Request::Jobs),
+            "job" => return JobId::parse(numbers).map(Request::Job),
+            _ => {}
+        }
+        if let Some(act) = [JobAct::Retry, JobAct::Cancel].into_iter().find(|act| act.word() == word) {
+            return JobId::parse(numbers).map(|id| Request::Act(act, id));
         }
         let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;
         let (worker, what) = match (word, &numbers[..]) {
@@ -76,6 +113,18 @@ impl Request {
         };
         Some(Request::Inspect { worker: i32::try_from(worker).ok()?, what })
     }
+}
+
+/// Which jobs, of the words behind `jobs`. A kind has spaces, and is the last of them.
+fn wanted(words: &str) -> Option<JobsWanted> {
+    let mut words = words.splitn(3, ' ');
+    let most = words.next()?.parse().ok()?;
+    let state = match words.next()? {
+        ANY => None,
+        state => Some(JobState::of_name(state)?),
+    };
+    let kind = words.next().filter(|kind| !kind.is_empty()).map(str::to_owned);
+    Some(JobsWanted { kind, state, most })
 }
 
 /// How a server is.
@@ -114,6 +163,15 @@ pub(crate) type Inspected = Result<String, String>;
 
 /// A line about each failed request that is kept, the latest first; `None` when none are.
 pub(crate) type Failed = Option<Vec<FailedLine>>;
+
+/// Jobs; or why they cannot be read.
+pub(crate) type Jobs = Result<JobList, String>;
+
+/// A job, if there is one; or why that cannot be read.
+pub(crate) type Job = Result<Option<JobLine>, String>;
+
+/// It is done; or the text says why not.
+pub(crate) type Acted = Result<(), String>;
 
 /// A failed request, and what it takes to play it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -156,7 +214,16 @@ mod tests {
         let inspections = what.map(|what| Request::Inspect { worker: 4711, what });
         let failed = [0, u64::MAX].map(|id| Request::Playable { id });
         let scale = [Request::Scale { min: 2, max: 1024 }];
-        let others = inspections.into_iter().chain(failed).chain(scale);
+        let id = JobId::parse("00c0ffee00c0ffee00c0ffee00c0ffee").unwrap();
+        let kind = Some("POST /any/<x> y".to_owned());
+        let jobs = [
+            Request::Jobs(JobsWanted { kind: None, state: None, most: 50 }),
+            Request::Jobs(JobsWanted { kind, state: Some(JobState::Failed), most: 1 }),
+            Request::Job(id),
+            Request::Act(JobAct::Retry, id),
+            Request::Act(JobAct::Cancel, id),
+        ];
+        let others = inspections.into_iter().chain(failed).chain(scale).chain(jobs);
         for request in Request::ALL.map(|(request, _)| request).into_iter().chain(others) {
             assert_eq!(Request::read(&request.words()), Some(request));
         }
@@ -171,6 +238,12 @@ mod tests {
             "objects 3000000000 1",
             "scale 1",
             "scale -1 2",
+            "jobs",
+            "jobs 50",
+            "jobs -1 any ",
+            "jobs 50 ended ",
+            "job 1",
+            "retry 1",
         ] {
             assert_eq!(Request::read(line), None, "{line}");
         }
