@@ -52,7 +52,7 @@
 #'   is not over, and one for all times that have passed without a server. The request has no body.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_progress()], [dr_async()] for what a request waits for
+#' @seealso [dr_progress()], [dr_jobs()], [dr_async()] for what a request waits for
 #' @examples
 #' app <- dr_app()
 #' dr_job(app, "/fits", function(req) {

@@ -138,6 +138,9 @@ drv_str drv_status_phrase(int32_t status);
 /* failed.rs: either may be NULL, and an id empty; the text is valid until the next call, NA for none */
 drv_str drv_failed_requests(const drv_service *, const drv_session *, drv_str id);
 
+/* jobs.rs: as for failed.rs; a state and a kind, or empty for all */
+drv_str drv_jobs(const drv_service *, const drv_session *, drv_str state, drv_str kind, uint32_t most);
+
 /* streams.rs: streams by their numbers, from 1; 0 is none */
 uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t ends_on_drain);
 uint32_t drv_stream_next(drv_link *, int32_t *last);

@@ -113,6 +113,7 @@ static const R_CallMethodDef calls[] = {
     CALL("service_running", drv_service_running, 0),
     CALL("service_wait", drv_service_wait, 1),
     CALL("service_failed", drv_service_failed, 1),
+    CALL("service_jobs", drv_service_jobs, 3),
     CALL("service_workers", drv_service_workers, 0),
     CALL("session_close", drv_session_close, 0),
     CALL("session_leave", drv_session_begin_leave, 0),

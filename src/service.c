@@ -115,6 +115,14 @@ SEXP drv_service_failed(SEXP id) {
   return text.ptr ? Rf_ScalarString(drv_mkchar(text)) : R_NilValue;
 }
 
+/* .Call: the latest jobs of the server of this session, at most so many, as JSON (jobs.rs): those in this state and of
+ * this kind, "" for all; NULL without a server. */
+SEXP drv_service_jobs(SEXP state, SEXP kind, SEXP most) {
+  const drv_session *session = drv_session_here();
+  drv_str text = drv_jobs(service, session, drv_text(state), drv_text(kind), (uint32_t)Rf_asInteger(most));
+  return text.ptr ? Rf_ScalarString(drv_mkchar(text)) : R_NilValue;
+}
+
 /* .Call: the app is loaded anew from `source`, or `source` is a zygote of the present one. NULL, or a string: what is
  * wrong. */
 SEXP drv_service_renew(SEXP source, SEXP adopt) {

@@ -1,17 +1,12 @@
 //! Failed requests that the server of this session keeps, as texts of JSON for R. Neighbours: `engine::failed`, which
 //! has them; `src/service.c`, R/failed.R.
 
+use crate::lent::lent;
 use crate::node::Str;
 use crate::service::RunningService;
 use crate::session::Session;
 use crate::shield::shield;
 use engine::Gauge;
-use std::cell::RefCell;
-
-thread_local! {
-    /// What C reads, until the next call.
-    static TEXT: RefCell<String> = RefCell::default();
-}
 
 /// With an id, that request; without one, a line about each.
 fn text(gauge: &Gauge, id: &[u8]) -> Option<String> {
@@ -20,17 +15,6 @@ fn text(gauge: &Gauge, id: &[u8]) -> Option<String> {
     }
     let id = u64::from_str_radix(std::str::from_utf8(id).ok()?, 16).ok()?;
     sonic_rs::to_string(&gauge.failed_request(id)?).ok()
-}
-
-fn lent(text: Option<String>) -> Str {
-    TEXT.with_borrow_mut(|here| {
-        *here = text.unwrap_or_default();
-        if here.is_empty() {
-            Str::NA
-        } else {
-            Str::new(here.as_bytes())
-        }
-    })
 }
 
 /// The failed requests of the server of this session, whichever it has: an array of JSON with a line about each, or for
@@ -42,8 +26,5 @@ fn lent(text: Option<String>) -> Str {
 pub unsafe extern "C" fn drv_failed_requests(service: *const RunningService, session: *const Session, id: Str) -> Str {
     // SAFETY: the caller's.
     let (service, session, id) = unsafe { (service.as_ref(), session.as_ref(), id.as_bytes()) };
-    shield(Str::NA, || {
-        let of_session = || session.and_then(|session| text(&session.gauge(), id));
-        lent(service.and_then(|service| text(service.gauge(), id)).or_else(of_session))
-    })
+    shield(Str::NA, || lent(service, session, |gauge| text(gauge, id)))
 }
