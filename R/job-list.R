@@ -1,5 +1,5 @@
-# The jobs of the server of this session. Neighbours: job.R, which registers their handlers; the program's `drover jobs`,
-# which asks servers of its own, and has jobs retried and cancelled.
+# The jobs of the server of this session. Neighbours: job.R, which registers their handlers; the program's
+# `drover jobs`, which asks servers of its own, and has jobs retried and cancelled.
 
 #' Jobs of the server
 #'
@@ -11,8 +11,8 @@
 #' @param kind The method and path that have accepted them, such as `"POST /fits"`; `NULL` for all.
 #' @param limit How many to list at most: a single integer.
 #' @returns A data frame with a row for each, and the columns `id`, `kind`, `state`, `attempt` (an integer), `created`,
-#'   `began` and `ended` (each a `POSIXct` in UTC, `NA` before it is so) and `error` (`NA` without one). Without rows when
-#'   there are none, or no server.
+#'   `began` and `ended` (each a `POSIXct` in UTC, `NA` before it is so) and `error` (`NA` without one). Without rows
+#'   when there are none, or no server.
 #' @section Errors: `drover_error_argument` when an argument is not as described. `drover_error_jobs` when the store of
 #'   jobs cannot be read. `drover_error_not_running` in a worker process.
 #' @seealso [dr_job()]

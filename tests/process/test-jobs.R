@@ -388,16 +388,20 @@ test("drover jobs lists the jobs of a server, and shows one", function() {
   expect(identical(listed("--kind", "POST /held/<name>"), held), "another kind")
   shows(run("--state", "done"), 0L, c("^none of these$", "^jobs: 1 waiting"))
   one <- json_shown(run(held, "--json"))
-  expect(one$state == "running" && one$kind == "POST /held/<name>" && one$progress$total == 2, "another job: ", toString(one))
+  is_it <- one$state == "running" && one$kind == "POST /held/<name>" && one$progress$total == 2
+  expect(is_it, "another job: ", toString(one))
   same <- state(server, place)
   names <- setdiff(names(same), "url")
-  expect(identical(one[names], same[names]) && identical(setdiff(names(one), names), "kind"), "not what its client is told")
+  is_same <- identical(one[names], same[names]) && identical(setdiff(names(one), names), "kind")
+  expect(is_same, "not what its client is told")
   shows(run(refused), 0L, c(paste0("^id +", refused), "^state +failed$", "^error +no such column$", "^ended +2"))
   shows(run(command = "status"), 0L, "^jobs: 1 waiting, 1 running, 1 failed$")
   metrics <- function() strsplit(ask(server, "/metrics")$body, "\n", fixed = TRUE)[[1L]]
-  for (line in c('{kind="POST /held/<name>",state="running"} 1', '{kind="POST /refuses",state="failed"} 1',
-    '{kind="POST /refuses",state="done"} 0')) {
-    expect(within(function() paste0("drover_jobs", line) %in% sub("[.]0$", "", metrics())), "no metric ", line)
+  figures <- c('drover_jobs{kind="POST /held/<name>",state="running"} 1',
+    'drover_jobs{kind="POST /refuses",state="failed"} 1', 'drover_jobs{kind="POST /refuses",state="done"} 0',
+    'drover_job_attempts_total{kind="POST /refuses",end="failed"} 1')
+  for (line in figures) {
+    expect(within(function() line %in% sub("[.]0$", "", metrics())), "no metric ", line)
   }
   shows(run(strrep("0", 32)), 4L, NULL, paste("has no job", strrep("0", 32)))
   shows(run(held, "--state", "done"), 2L, NULL, "leave out the id")
@@ -408,7 +412,7 @@ test("drover jobs lists the jobs of a server, and shows one", function() {
 }, ways = 1)
 
 test("drover jobs has jobs retried and cancelled, and says which of them it cannot", function() {
-  operated <- operated_server(workers = 2)
+  operated <- operated_server(workers = 2, metrics = TRUE)
   server <- operated$server
   run <- operated$run
   refused <- accept(server, "/refuses")
@@ -432,6 +436,12 @@ test("drover jobs has jobs retried and cancelled, and says which of them it cann
   expect(json(result(server, place)$body)$attempt == 2, "it is not tried again")
   expect(json(result(server, waiting)$body)$name == "x", "the one that waited is not run")
   expect(over(server, refused)$attempt == 2, "the failed one is not tried again")
+  expect(over(server, accept(server, "/flaky"))$state == "done", "it does not end")
+  attempts <- function() {
+    grep("^drover_job_attempts_total.*flaky", strsplit(ask(server, "/metrics")$body, "\n")[[1L]], value = TRUE)
+  }
+  wanted <- paste0('drover_job_attempts_total{kind="POST /flaky",end="', c('done"} 1', 'retried"} 2'))
+  expect(within(function() identical(sub("[.]0$", "", attempts()), wanted)), "other attempts: ", toString(attempts()))
   shows(run("retry", ids[[1L]]), 1L, NULL, "it is done: only failed and cancelled jobs can be retried")
   shows(run("retry"), 2L, NULL, "ID.SERVER")
   shows(run("retry", as.character(server$pid)), 2L, NULL, "which jobs")

@@ -1,6 +1,6 @@
 //! How the commands `status`, `reload`, `scale`, `stop`, `profile`, `failed`, `replay` and `jobs` reach a server of the
-//! program that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server
-//! has ended or was killed.
+//! program that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its
+//! server has ended or was killed.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.

@@ -10,6 +10,7 @@ use http::header::{ACCEPT, VARY};
 use http::{HeaderValue, StatusCode};
 use httpd::{Head, Shared};
 use observe::metrics::{Exposition, Gauges, Metrics};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// See the module.
@@ -35,13 +36,14 @@ impl MetricsPage {
             state: shared_state::counts(),
             batches: self.pool.batches(),
             jobs: Vec::new(),
+            attempts: BTreeMap::new(),
             version: env!("CARGO_PKG_VERSION"),
         };
         let metrics = self.metrics.clone();
         Box::pin(async move {
-            let jobs = jobs.counts().await;
-            let jobs = jobs.0.iter().map(|(kind, counts)| (kind.clone(), counts.by_state())).collect();
-            let gauges = Gauges { jobs, ..gauges };
+            let counts = jobs.counts().await;
+            let kinds = counts.0.iter().map(|(kind, counts)| (kind.clone(), counts.by_state())).collect();
+            let gauges = Gauges { jobs: kinds, attempts: jobs.attempts(), ..gauges };
             let mut response = unstored(StatusCode::OK, how.content_type(), metrics.expose(gauges, how));
             response.fields.set(&VARY, HeaderValue::from_static("accept"));
             Ok(response)

@@ -59,6 +59,9 @@ async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, end: End, why: &
     let (id, number, rules) = (attempt.id, attempt.attempt, job.rules);
     let is_back = matches!(end, End::Back { .. });
     let kept = desk.ask(move |store| store.end(id, number, &end, &rules, now())).await;
+    if let (Ok(Kept::As(state)), false) = (&kept, is_back) {
+        jobs.attempt_ended(&attempt.kind, *state);
+    }
     // by the id, what the handler has written is found
     let request = Request::decode(&attempt.request).map_or(0, |request| request.head.id);
     let name = format!("id={request:016x} the job {id} of {}", attempt.kind);

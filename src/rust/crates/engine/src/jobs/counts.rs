@@ -3,8 +3,9 @@
 use super::Jobs;
 use ::jobs::{State, Store, StoreError};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -97,6 +98,9 @@ impl Counts {
     }
 }
 
+/// How many attempts have ended, by the kinds of their jobs and what came of them.
+pub type Attempts = BTreeMap<(String, &'static str), u64>;
+
 /// What was counted last.
 #[derive(Default)]
 pub struct Counted {
@@ -119,6 +123,17 @@ impl Jobs {
         let (reply, counted) = sync_channel(1);
         self.count(move |counts| drop(reply.try_send(counts)));
         counted.recv_timeout(patience).unwrap_or_default()
+    }
+
+    /// An attempt has ended, after which its job is in this state.
+    pub fn attempt_ended(&self, kind: &str, state: State) {
+        let end = if state.is_over() { state.name() } else { "retried" };
+        *locked(&self.attempts).entry((kind.to_owned(), end)).or_default() += 1;
+    }
+
+    /// How many have, since the server began.
+    pub fn attempts(&self) -> Attempts {
+        locked(&self.attempts).clone()
     }
 
     /// Has `then` called with the counts, or dropped: at once, or by the thread of the store.
@@ -152,7 +167,31 @@ fn fresh(counted: &Mutex<Counted>) -> Option<Arc<Counts>> {
     counted.until.filter(|until| Instant::now() < *until).map(|_| counted.counts.clone())
 }
 
-fn locked(counted: &Mutex<Counted>) -> std::sync::MutexGuard<'_, Counted> {
+fn locked<T>(counted: &Mutex<T>) -> MutexGuard<'_, T> {
     // no code panics while holding this lock
     counted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_told_for_a_while_and_not_longer() {
+        let counts = Arc::new(Counts(vec![
+            ("POST /a".into(), JobCounts { waiting: 2, failed: 1, ..JobCounts::default() }),
+            ("POST /b".into(), JobCounts { waiting: 3, ..JobCounts::default() }),
+        ]));
+        let until = |until| Mutex::new(Counted { counts: counts.clone(), until });
+        let now = Instant::now();
+        assert!(fresh(&until(None)).is_none() && fresh(&until(Some(now))).is_none());
+        let told = fresh(&until(Some(now + Duration::from_secs(60)))).unwrap().all();
+        assert_eq!(told, JobCounts { waiting: 5, failed: 1, ..JobCounts::default() });
+        assert!(!told.is_empty() && JobCounts::default().is_empty());
+        let mut of_each = JobCounts::default();
+        State::ALL.into_iter().zip(1..).for_each(|(state, n)| of_each.add(state, n));
+        for (state, n) in State::ALL.into_iter().zip(1..) {
+            assert!(of_each.by_state().contains(&(state.name(), n)), "{state:?}");
+        }
+    }
 }

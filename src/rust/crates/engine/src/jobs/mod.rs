@@ -26,7 +26,7 @@ use crate::config::{JobPart, Settings};
 use crate::view::View;
 use ::jobs::{now, Cancelled, Desk, JobId, Place, StoreError};
 use changes::Changes;
-use counts::Counted;
+use counts::{Attempts, Counted};
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
@@ -64,6 +64,8 @@ pub struct Jobs {
     wake: Notify,
     /// how many there are, as it was a moment ago
     counted: Arc<Mutex<Counted>>,
+    /// attempts that have ended here
+    attempts: Mutex<Attempts>,
     /// jobs of which something is different now
     changes: Changes,
     /// no attempt begins any more
@@ -91,6 +93,7 @@ impl Jobs {
             under_way: Mutex::default(),
             wake: Notify::new(),
             counted: Arc::default(),
+            attempts: Mutex::default(),
             changes: Changes::new(),
             ends: AtomicBool::new(false),
         };

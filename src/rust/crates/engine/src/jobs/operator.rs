@@ -9,7 +9,7 @@ use ::jobs::{now, Cancelled, JobId, State, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How long a cancelled job can be asked for, in ms, of a kind that the app does not have any more: a day, as by default.
+/// How long a cancelled job of a kind that the app does not have any more can be asked for, in ms: a day, the default.
 const KEEP: u64 = 24 * 3_600_000;
 
 const NONE: &str = "there is no such job, or not any more";

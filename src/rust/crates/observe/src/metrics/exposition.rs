@@ -10,6 +10,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{text, DescriptorEncoder, EncodeLabelSet, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -58,6 +59,8 @@ pub struct Gauges {
     pub batches: (u64, u64),
     /// jobs of each kind, by the names of their states
     pub jobs: Vec<(String, [(&'static str, u64); 6])>,
+    /// attempts at jobs of a kind that have ended, by what came of them
+    pub attempts: BTreeMap<(String, &'static str), u64>,
     /// version of the program
     pub version: &'static str,
 }
@@ -181,7 +184,10 @@ impl Scrape {
         let jobs = gauges.jobs.iter().flat_map(|(kind, states)| {
             states.iter().map(move |(state, n)| ([("kind", &**kind), ("state", *state)], *n as f64))
         });
-        page.gauges("jobs", "Jobs that are kept, by what they do.", None, jobs)
+        page.gauges("jobs", "Jobs that are kept, by what they do.", None, jobs)?;
+        let attempts = gauges.attempts.iter();
+        let attempts = attempts.map(|((kind, end), n)| ([("kind", &**kind), ("end", *end)], *n));
+        page.counters("job_attempts", "Attempts at jobs that have ended, by what came of them.", None, attempts)
     }
 
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {
