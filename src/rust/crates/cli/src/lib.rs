@@ -7,9 +7,9 @@
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
 //! the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it, by its standard
 //! streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and `replay` have the
-//! requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes a service,
-//! `users` have names, `openapi` is a command of R, `install` makes a link and completions, `password` hashes one. What
-//! the processes do is the business of `supervisor`.
+//! requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes
+//! a service, `users` have names, `openapi` is a command of R, `install` makes a link and completions, `password` hashes
+//! one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
