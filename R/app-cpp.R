@@ -46,7 +46,9 @@ cpp_types <- function(..., call, fun = sys.function(-1L)) {
   }
   unknown <- setdiff(names(given), known)
   if (length(unknown)) stop_name(unknown[[1L]], c(known, setdiff(names(formals(fun)), "...")), call)
-  utils::modifyList(route_defaults, given, keep.null = TRUE)
+  # `NULL` is a value
+  route_defaults[names(given)] <- given
+  route_defaults
 }
 
 add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, types, call) {

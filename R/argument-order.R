@@ -44,7 +44,7 @@ taking_all <- function(fn, values) {
   if (is.null(fn)) return(function(...) NULL)
   force(fn)
   called <- as.call(c(quote(fn), lapply(values[given_to(fn, values)], as.name)))
-  eval(call("function", as.pairlist(stats::setNames(rep(alist(a = ), length(values)), values)), called)) # nolint
+  eval(call("function", as.pairlist(with_names(rep(alist(a = ), length(values)), values)), called)) # nolint
 }
 
 # A function that gets those of `values` which it names, or as many as it takes.

@@ -112,7 +112,7 @@ give_up_tasks <- function() {
 # the number.
 receive_task_result <- function(req) {
   message <- req$raw
-  words <- readBin(utils::tail(message, 12L), "integer", 3L)
+  words <- readBin(last_of(message, 12L), "integer", 3L)
   name <- task_name(sum(words[1:2] %% 2^32 * c(1, 2^32)))
   promise <- waiting[[name]]
   if (is.null(promise)) return("")
@@ -151,8 +151,8 @@ call_task <- function(f, args) {
   unnamed <- !nzchar(named) | named == "f"
   symbols[unnamed] <- paste0("arg", seq_along(args))[unnamed]
   symbols <- make.unique(as.character(symbols))
-  scope <- list2env(c(stats::setNames(args, symbols), list(f = f)), parent = globalenv())
-  eval(as.call(c(list(quote(f)), stats::setNames(lapply(symbols, as.name), named))), scope)
+  scope <- list2env(c(with_names(args, symbols), list(f = f)), parent = globalenv())
+  eval(as.call(c(list(quote(f)), with_names(lapply(symbols, as.name), named))), scope)
 }
 
 # What a task has come to when it failed. The call of a condition may hold data, and so may its other fields.

@@ -55,5 +55,5 @@ marked_arguments <- function(names, may_miss) {
 
 purpose <- function(listed) {
   description <- strsplit(listed$description %||% "", "\n", fixed = TRUE)[[1L]]
-  paste(c(listed$title, utils::head(description, 1L)), collapse = ": ")
+  paste(c(listed$title, first_of(description, 1L)), collapse = ": ")
 }

@@ -5,7 +5,7 @@
 project_files <- function(kind) {
   folders <- file.path(system.file("templates", package = "drover"), c(kind, "shared"))
   files <- lapply(folders, list.files, recursive = TRUE)
-  stats::setNames(file.path(rep(folders, lengths(files)), unlist(files)), unlist(files))
+  with_names(file.path(rep(folders, lengths(files)), unlist(files)), unlist(files))
 }
 
 # The kinds are those that the program takes: there is a folder of templates for each.

@@ -9,7 +9,7 @@ command_replay <- function(arguments) {
   unlink(file)
   own <- split_arguments(arguments)$own
   fields <- own[which(own == "--field") + 1L]
-  headers <- stats::setNames(as.list(sub("^[^:]*:[ \t]*", "", fields)), sub(":.*", "", fields))
+  headers <- with_names(as.list(sub("^[^:]*:[ \t]*", "", fields)), sub(":.*", "", fields))
   what <- sprintf("drover: %s %s, which got %d at %s", request$method, request$target, request$status,
     format(time_of(request$at)))
   message(encodeString(what))

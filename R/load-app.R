@@ -56,7 +56,7 @@ be_started_for <- function(found, arguments) {
 # list(own, app): words of the package, and behind "--" those of the app.
 split_arguments <- function(words) {
   end <- match("--", words, nomatch = length(words) + 1L)
-  list(own = utils::head(words, end - 1L), app = utils::tail(words, -end))
+  list(own = first_of(words, end - 1L), app = words[-seq_len(end)])
 }
 
 load_script <- function(file) {

@@ -30,7 +30,7 @@ file_in_folder <- function(folder) {
   if (all(is.na(found))) {
     stop_load(
       "there is no app in this folder: looked for ", paste(app_file_names, collapse = ", "),
-      if (length(there)) paste0("; found ", paste(utils::head(there, 10L), collapse = ", ")) else "; it is empty"
+      if (length(there)) paste0("; found ", paste(first_of(there, 10L), collapse = ", ")) else "; it is empty"
     )
   }
   file.path(folder, there[[found[!is.na(found)][[1L]]]])
@@ -86,7 +86,7 @@ yaml_words <- function(lines, key) {
   at <- grep(paste0("^", key, "\\s*:"), lines)
   if (!length(at)) return(character())
   beside <- sub("^[^:]*:", "", lines[[at[[1L]]]])
-  below <- utils::tail(lines, -at[[1L]])
+  below <- lines[-seq_len(at[[1L]])]
   is_item <- grepl("^\\s*-\\s", below)
   items <- below[cumprod(is_item) == 1L]
   text <- c(strsplit(gsub("[][]", "", sub("\\s#.*$", "", beside)), ",")[[1L]], sub("^\\s*-\\s", "", items))

@@ -23,7 +23,7 @@ complete_argument <- function(offer, req, id, params, is_new) {
   } else {
     values <- values[startsWith(tolower(values), tolower(argument[["value"]]))]
   }
-  shown <- utils::head(values, MOST_COMPLETIONS)
+  shown <- first_of(values, MOST_COMPLETIONS)
   told <- list(values = as.list(shown), total = length(values), hasMore = length(values) > length(shown))
   rpc_result(id, paste0("{\"completion\":", plain_json(told), if (is_new) offer$end else "}"))
 }

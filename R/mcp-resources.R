@@ -125,7 +125,7 @@ find_resource <- function(offer, uri) {
     values <- regmatches(uri, regexec(one$pattern, uri, perl = TRUE))[[1L]][-1L]
     if (!length(values) || !all(vapply(values, is_decodable, NA))) next
     values <- lapply(values, function(value) utf8_text(utils::URLdecode(value)))
-    return(list(resource = one, values = stats::setNames(values, one$placeholders)))
+    return(list(resource = one, values = with_names(values, one$placeholders)))
   }
 }
 

@@ -83,7 +83,7 @@ check_as_open <- function(route, endpoint, policies, call) {
 # A route as a tool, whose calls are requests for `handler`, the middleware around it included.
 tool_of_route <- function(route, handler) {
   parsed <- parse_path(route$path, NULL)
-  types <- stats::setNames(parsed$types, parsed$names)
+  types <- with_names(parsed$types, parsed$names)
   parts <- tool_parts(route, types)
   name <- route$about$operation_id %||% name_of_route(route)
   description <- paste(c(route$about$summary, route$about$description), collapse = "\n\n")
@@ -136,7 +136,7 @@ request_of_call <- function(req, route, types, parts, arguments) {
   of <- function(where) {
     mine <- parts[vapply(parts, function(part) part[["in"]] == where, NA) & names(parts) %in% names(arguments)]
     texts <- lapply(arguments[names(mine)], texts_of)
-    stats::setNames(texts, vapply(mine, `[[`, "", "name"))
+    with_names(texts, vapply(mine, `[[`, "", "name"))
   }
   params <- of("path")
   query <- of("query")

@@ -33,7 +33,7 @@ question_purpose <- function(offer, req) plain_json(list("mcp question", offer$p
 # Sends questions by `send`, a function(text). Value: a function of the stream's output, which gives NULL while answers
 # are missing, then list(answers), or list(problem) when there will be none.
 wait_for <- function(offer, req, questions, send) {
-  at <- stats::setNames(vapply(questions, function(one) random_token(), ""), names(questions))
+  at <- with_names(vapply(questions, function(one) random_token(), ""), names(questions))
   since <- said <- now_in_seconds()
   for (name in names(questions)) {
     id <- .Call(C_text_seal, seal_key(), question_purpose(offer, req), at[[name]], MCP_ROUND_LASTS)

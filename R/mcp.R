@@ -70,7 +70,7 @@
 #' client$stop()
 #' @export
 dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "drover",
-                   version = as.character(utils::packageVersion("drover")), instructions = NULL,
+                   version = as.character(getNamespaceVersion("drover")), instructions = NULL,
                    trusted = character(), timeout = NULL, on_client_gone = NULL, resources = list(),
                    prompts = list()) {
   check_registrar(app)

@@ -92,7 +92,7 @@ annotated_operation <- function(endpoint, verb) {
   arguments <- formals(endpoint$fn)
   arguments <- arguments[!names(arguments) %in% c("req", "res", "...")]
   names <- unique(c(names(about$params), endpoint$regex$names, names(arguments)))
-  params <- lapply(stats::setNames(nm = names), annotated_parameter, endpoint = endpoint)
+  params <- lapply(with_names(names, names), annotated_parameter, endpoint = endpoint)
   in_body <- vapply(params, function(param) param$type %in% c("object", "file"), NA)
   responses <- lapply(about$responses, function(text) list(description = text))
   if (is.null(responses[["200"]])) responses <- c(list("200" = list(description = "OK")), responses)

@@ -60,7 +60,7 @@ schema_of_error <- function(name) if (name == "UnprocessableContent") "InvalidRe
 
 # Components of those responses that are used; `has_form`: the app gives errors a form of its own, which only it knows.
 error_components <- function(used, has_form, schemes) {
-  responses <- lapply(stats::setNames(nm = used), error_response, has_form = has_form)
+  responses <- lapply(with_names(used, used), error_response, has_form = has_form)
   shown <- if (!has_form) unique(vapply(setdiff(used, "Other"), schema_of_error, ""))
   schemas <- list(Problem = problem_schema, InvalidRequest = invalid_schema())[shown]
   list(schemas = schemas, responses = responses, securitySchemes = schemes)

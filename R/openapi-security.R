@@ -66,7 +66,7 @@ auth_schemes <- function(auth) {
   place <- match(all, unique(all))
   first <- !duplicated(place)
   names <- make.unique(kinds[first], sep = "_")
-  list(schemes = stats::setNames(all[first], names), names = names[place])
+  list(schemes = with_names(all[first], names), names = names[place])
 }
 
 auth_scheme <- function(auth) {

@@ -27,7 +27,7 @@ refused_for <- "collide in R's string cache|nested too deep|has more than [0-9]+
 
 # By its first byte that is no space, as plumber has it for bodies without a type.
 looks_like_json <- function(body) {
-  start <- utils::head(body, 64L)
+  start <- first_of(body, 64L)
   start <- start[!start %in% as.raw(c(9L, 10L, 13L, 32L))]
   length(start) > 0L && start[[1L]] %in% charToRaw("{[")
 }

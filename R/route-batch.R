@@ -142,7 +142,7 @@ batch_answers <- function(reqs) {
 # Lists of values by name as rows of a data frame. What is not there is missing.
 rows_of <- function(values) {
   names <- unique(unlist(lapply(values, names)))
-  columns <- lapply(stats::setNames(nm = names), function(name) {
+  columns <- lapply(with_names(names, names), function(name) {
     cells <- lapply(values, `[[`, name)
     is_single <- vapply(cells, function(cell) is.null(cell) || is.atomic(cell) && length(cell) == 1L, NA)
     if (!all(is_single)) return(cells)

@@ -36,7 +36,7 @@ finish_schema <- function(json, r, common, call) {
 # The common arguments of a constructor, by its frame. `dot`: what their names begin with.
 common_arguments <- function(frame, dot = "") {
   names <- c("required", "default", "nullable", "description", "example", "where")
-  names <- stats::setNames(paste0(dot, names), names)
+  names <- with_names(paste0(dot, names), names)
   has_default <- !eval(call("missing", as.name(names[["default"]])), frame)
   where <- get0(names[["where"]], frame, inherits = FALSE)
   call <- sys.call(-1L)

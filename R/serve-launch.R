@@ -48,7 +48,7 @@ settings_in <- function(file) {
   lines <- readLines(file, warn = FALSE, encoding = "UTF-8")
   table <- settings_table()
   names <- c(settings_of("serving"), "workers")
-  words <- stats::setNames(lapply(names, function(name) yaml_words(lines, name)), names)
+  words <- with_names(lapply(names, function(name) yaml_words(lines, name)), names)
   words <- words[lengths(words) > 0L]
   is_text <- table[names(words), "Kind"] %in% c("text", "list", "lines", "choice", "target", "paths")
   words[!is_text] <- lapply(words[!is_text], as_value)

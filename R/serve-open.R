@@ -21,7 +21,7 @@ port_of_url <- function(urls) as.integer(sub("^[a-z]+://.*:([0-9]+)(/.*)?$", "\\
 places <- function(lines) {
   urls <- strsplit(lines, "\n", fixed = TRUE)[[1L]]
   is_apart <- grepl("^[a-z_]+ ", urls)
-  apart <- stats::setNames(sub("^[a-z_]+ ", "", urls[is_apart]), sub(" .*", "", urls[is_apart]))
+  apart <- with_names(sub("^[a-z_]+ ", "", urls[is_apart]), sub(" .*", "", urls[is_apart]))
   urls <- urls[!is_apart]
   port <- if (startsWith(urls[[1L]], "unix:")) 0L else port_of_url(urls[[1L]])
   list(urls = urls, url = urls[[1L]], port = port, apart = apart)

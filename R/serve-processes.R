@@ -52,7 +52,7 @@ fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_s
 # running.
 service_start <- function(config, pool, source, call) {
   open_console()
-  urls <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
+  urls <- .Call(C_service_open, plain_json(config_fields(config)), plain_json(pool_fields(pool)), source)
   if (is.list(urls)) stop_start(urls)
   started <- FALSE
   on.exit(if (!started) .Call(C_service_close))
@@ -66,7 +66,7 @@ service_start <- function(config, pool, source, call) {
 
 # How many there are of what, for announce().
 parts_of <- function(numbers) {
-  counts <- stats::setNames(numbers, c("routes", "cpp_routes", "static", "ws_routes"))
+  counts <- with_names(numbers, c("routes", "cpp_routes", "static", "ws_routes"))
   # most apps have none
   counts[names(counts) != "ws_routes" | counts > 0]
 }

@@ -10,7 +10,7 @@ engine_start <- function(config, compiled) {
   }
   natives <- natives_for_engine(compiled)
   engine_adopt(compiled, config)
-  start <- as_json(list(settings = config_fields(config), app = app_fields(compiled, config)))
+  start <- plain_json(list(settings = config_fields(config), app = app_fields(compiled, config)))
   urls <- .Call(C_session_open, start, natives)
   if (is.list(urls)) stop_start(urls)
   places(urls)
@@ -27,7 +27,7 @@ without_guards <- function(compiled) {
 # The server of this session goes on with another app: requests wait until those of the one before are answered.
 engine_renew <- function(compiled, config) {
   natives <- natives_for_engine(compiled)
-  problem <- .Call(C_session_renew, as_json(app_fields(compiled, config)), natives)
+  problem <- .Call(C_session_renew, plain_json(app_fields(compiled, config)), natives)
   if (is.list(problem)) stop_start(problem)
   began <- elapsed()
   patience <- config$limits$graceful_timeout

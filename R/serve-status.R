@@ -25,7 +25,7 @@ format.dr_status <- function(x, ...) {
     promises = function(x) format(x, big.mark = ",", trim = TRUE), busy = function(x) paste(round(100 * x), "%"),
     memory = format_bytes, age = format_age
   )
-  shown <- as.data.frame(lapply(stats::setNames(names(x), names(x)), function(column) {
+  shown <- as.data.frame(lapply(with_names(names(x), names(x)), function(column) {
     value <- x[[column]]
     if (is.numeric(value) || is.logical(value)) (as_text[[column]] %||% as.character)(value) else texts(value)
   }), stringsAsFactors = FALSE)

@@ -122,7 +122,7 @@ make_group <- function(group, frame, call) {
   # the number of workers is an argument of dr_serve() itself
   names <- setdiff(settings_of(group), "workers")
   values <- lapply(names, function(name) check_setting(name, frame[[name]], call))
-  structure(stats::setNames(values, names), class = c(paste0("dr_", group), "dr_settings"))
+  structure(with_names(values, names), class = c(paste0("dr_", group), "dr_settings"))
 }
 
 #' @export

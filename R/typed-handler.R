@@ -65,10 +65,10 @@ typed_handler <- function(route) {
   taken <- handler_values(handler, route, route$param_names)
   if (is.null(taken)) return(with_request(handler))
   taken <- intersect(names(formals(args(handler))), c(taken, "req"))
-  getters <- Filter(Negate(is.null), lapply(stats::setNames(nm = taken), value_getter, route = route))
+  getters <- Filter(Negate(is.null), lapply(with_names(taken, taken), value_getter, route = route))
   # a call with names only, as tracebacks show it
   values <- lapply(names(getters), function(name) call("[[", quote(values), name))
-  called <- as.call(c(quote(handler), stats::setNames(values, names(getters))))
+  called <- as.call(c(quote(handler), with_names(values, names(getters))))
   body <- call("{", quote(values <- read_values(getters, req)), called)
   eval(call("function", as.pairlist(alist(req = )), body)) # nolint
 }

@@ -1,11 +1,19 @@
-# Small shapes: of words in messages, of lists, and of values that are written as JSON.
+# Small shapes: of words in messages, of lists, and of values that are written as JSON. Some are those of utils and
+# stats, which an R that serves does not load for them: that takes longer than to load this package.
 
 count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1L) one else many)
 
-as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
+# A whole number as JSON has it, without infinity: the writer gives it neither a fraction nor an exponent.
+whole_number <- function(x) min(x, 2^53)
 
-# A number beyond R's integers is written without a fraction or exponent all the same.
-whole_number <- function(x) structure(format(min(x, 2^53), scientific = FALSE, digits = 17L), class = "json")
+with_names <- function(x, names) {
+  names(x) <- names
+  x
+}
+
+# As head() and tail() of vectors and lists.
+first_of <- function(x, n) x[seq_len(min(n, length(x)))]
+last_of <- function(x, n) x[seq.int(to = length(x), length.out = min(n, length(x)))]
 
 one_named <- function(name, value) {
   one <- list(value)

@@ -9,7 +9,7 @@ note_session <- function() {
   clean$locale <- Sys.getlocale()
   clean$options <- options()[c("warn", "error", "expressions")]
   names(clean$options) <- c("warn", "error", "expressions")
-  clean$devices <- grDevices::dev.list()
+  clean$devices <- open_devices()
   clean$sinks <- sink.number()
   clean$messages <- sink.number(type = "message")
 }
@@ -59,7 +59,10 @@ repair_sinks <- function() {
 }
 
 repair_devices <- function() {
-  opened <- setdiff(grDevices::dev.list(), clean$devices)
+  opened <- setdiff(open_devices(), clean$devices)
   for (device in opened) grDevices::dev.off(device)
   if (length(opened)) "graphics device"
 }
+
+# None where the package that opens them is not even loaded.
+open_devices <- function() if (isNamespaceLoaded("grDevices")) grDevices::dev.list()

@@ -124,7 +124,7 @@ largest_objects <- function(seconds, most = 50L) {
       if (is.null(value) || elapsed() >= end) next
       value <- value[[1L]]
       inner <- paste0(name, " in ", where)
-      if (is.list(value)) for (part in utils::head(unclass(value), 1000L)) reach(part, inner)
+      if (is.list(value)) for (part in first_of(unclass(value), 1000L)) reach(part, inner)
       reach(value, inner)
       if (is.environment(value) || !is_new(value)) next
       found$name <- c(found$name, name)
@@ -136,7 +136,7 @@ largest_objects <- function(seconds, most = 50L) {
   }
   # what is smaller fills no memory
   shown <- which(found$bytes >= 1000)
-  largest <- utils::head(shown[order(-found$bytes[shown])], most)
+  largest <- first_of(shown[order(-found$bytes[shown])], most)
   found[1:3] <- lapply(found[1:3], valid_texts)
   list(
     objects = length(found$bytes), total = sum(found$bytes), whole = at == length(waiting) && elapsed() < end,

@@ -4,7 +4,7 @@
 # A program for the supervisor to start, as JSON. `arguments` are those of zygote_main(); `options` further ones of R.
 program_source <- function(arguments, options = NULL) {
   libraries <- unique(c(dirname(system.file(package = "drover")), .libPaths()))
-  as_json(list(
+  plain_json(list(
     program = file.path(R.home("bin"), "R"),
     args = as.list(c(
       "--no-echo", "--no-restore", "--no-save", options, "-e", "drover:::zygote_main()", "--args", arguments

@@ -4,7 +4,7 @@
 
 # Forks a zygote of this session. list(descriptor, process id), for the supervisor.
 fork_zygote <- function(config, compiled, hooks) {
-  settings <- as_json(config_fields(config))
+  settings <- plain_json(config_fields(config))
   routes <- app_json(compiled, config)
   collect_garbage()
   found <- unshared()

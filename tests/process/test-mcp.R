@@ -250,7 +250,7 @@ test_every_worker("resources, prompts and completion, in pages", function(start)
     "  list(paste(column, times), dr_mcp_content('so be it', 'x://y' = list(a = 1), role = 'assistant'))",
     "}, 'ask', 'Asks', list(column = dr_factor(names(datasets::mtcars)), times = dr_chr(required = FALSE, default = 'once')))",
     "fails <- dr_mcp_prompt(function() stop('secret-9'), 'fails', 'Fails')",
-    "several <- dr_tool(function() dr_mcp_content('a', dr_png(plot(1)), 'x://z' = as.raw(1)), 'several', 'Several')",
+    "several <- dr_tool(function() dr_mcp_content('a', dr_png(graphics::plot(1)), 'x://z' = as.raw(1)), 'several', 'Several')",
     "dr_mcp(app, tools = list(several), resources = c(many, list(bytes, car)), prompts = list(ask, fails))", "app"
   ), file)
   server <- start(file)
