@@ -76,7 +76,7 @@ writeBin(raw(1e6), file.path(files, "large.bin"))
 dr_static(app, "/files", files)
 dr_get(app, "/large", counted(function(req) raw(1e6)))
 # until a case opens its gate
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 dr_get(app, "/held", counted(function(req) {
   stand_at("held")
   "held"

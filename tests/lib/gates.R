@@ -1,5 +1,5 @@
 # What handlers of tests leave and wait for: files in the folder that the environment names as MARKS. Apps source this
-# file, as source(Sys.getenv("GATES")); tests read the marks and open the gates (marks.R).
+# file, as sys.source(Sys.getenv("GATES"), globalenv()); tests read the marks and open the gates (marks.R).
 
 # Leaves a mark: the test sees how far a handler has got, and in which process.
 mark <- function(name) {

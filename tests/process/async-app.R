@@ -6,7 +6,7 @@ library(promises)
 
 app <- dr_app()
 
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 # A promise that is kept with the value of `f()` after so many milliseconds.
 after <- function(ms, f) {

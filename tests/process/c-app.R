@@ -3,7 +3,7 @@
 
 library(drover)
 
-app <- source(Sys.getenv("R_APP"))$value
+app <- eval(parse(Sys.getenv("R_APP")))
 package <- "drover.handlers"
 in_c <- function(path, callable, ...) dr_get_cpp(app, path, package, callable, ...)
 

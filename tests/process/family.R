@@ -31,23 +31,23 @@ process_stat <- function(pid) {
 # files: a socket of it is listened on then.
 has_ended <- function(fields) fields[1] %in% c("Z", "X") && as.integer(fields[18]) <= 1L
 
-# The living processes of the family: a data frame with pid, parent, group, state and command.
+# The living processes of the family: a data frame with pid, parent, group, state and command. It is asked again and
+# again, of all processes that there are: what fails for those that have ended meanwhile is caught for all at once.
 family <- function() {
   mark <- paste0(family_variable, "=", Sys.getenv(family_variable))
-  pids <- list.files("/proc", "^[0-9]+$")
-  rows <- lapply(pids, function(pid) {
-    if (pid == Sys.getpid()) return(NULL)
-    # nothing when it has ended in the meantime
-    bytes_of <- function(file, n) {
-      tryCatch(suppressWarnings(readBin(file.path("/proc", pid, file), raw(), n)), error = function(e) raw())
-    }
-    bytes <- bytes_of("environ", 65536)
-    if (!length(grepRaw(mark, bytes, fixed = TRUE))) return(NULL)
-    stat <- process_stat(pid)
-    if (is.null(stat) || stat$has_ended) return(NULL)
-    words <- bytes_of("cmdline", 4096)
-    words[words == 0] <- charToRaw(" ")
-    data.frame(stat[names(stat) != "has_ended"], command = trimws(rawToChar(words)))
+  bytes_of <- function(pid, file, n) readBin(file.path("/proc", pid, file), raw(), n)
+  is_ours <- function(pid) {
+    tryCatch(length(grepRaw(mark, bytes_of(pid, "environ", 65536), fixed = TRUE)) > 0L, error = function(e) FALSE)
+  }
+  pids <- setdiff(list.files("/proc", "^[0-9]+$"), Sys.getpid())
+  suppressWarnings({
+    rows <- lapply(pids[vapply(pids, is_ours, NA)], function(pid) {
+      stat <- process_stat(pid)
+      if (is.null(stat) || stat$has_ended) return(NULL)
+      words <- tryCatch(bytes_of(pid, "cmdline", 4096), error = function(e) raw())
+      words[words == 0] <- charToRaw(" ")
+      data.frame(stat[names(stat) != "has_ended"], command = trimws(rawToChar(words)))
+    })
   })
   do.call(rbind, c(list(data.frame(
     pid = integer(), state = character(), parent = integer(), group = integer(), command = character()
@@ -69,8 +69,11 @@ send_signal <- function(pids, signal) invisible(tools::pskill(pids, signal))
 
 # What of the family is alive after some seconds of waiting for its end, as text.
 processes_left <- function(seconds) {
-  within(function() nrow(family()) == 0L, seconds)
-  left <- family()
+  left <- NULL
+  within(function() {
+    left <<- family()
+    nrow(left) == 0L
+  }, seconds)
   if (nrow(left)) sprintf("%d (parent %d, state %s) %s", left$pid, left$parent, left$state, left$command)
 }
 

@@ -1,6 +1,6 @@
 # An app of httpuv with WebSockets. What its functions do is noted as `notes`; what they keep is of their process.
 library(drover)
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 # Does what a message says.
 does <- function(ws, message) {

@@ -1,7 +1,7 @@
 # Handlers that ask their own server, and wait for its answer.
 
 library(drover)
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 app <- dr_app()
 dr_get(app, "/", function(req) "fine")

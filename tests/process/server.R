@@ -11,7 +11,7 @@ drover_program <- function() {
 # An app with these lines of R, the last value of which it is. They have what handlers leave and wait for
 # (../lib/gates.R).
 write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
-  writeLines(c("library(drover)", "source(Sys.getenv('GATES'))", lines), file)
+  writeLines(c("library(drover)", "sys.source(Sys.getenv('GATES'), globalenv())", lines), file)
   file
 }
 
@@ -85,7 +85,7 @@ session_of <- function(app, ..., port = 0L) {
     # what the app has loaded is not copied
     settings$on_worker_start <- quote(function() dyn.load(Sys.getenv("FAULTS")))
   }
-  serve <- if (style == "dr_run()") bquote(dr_run(.(app))) else bquote(dr_serve(source(.(app))$value))
+  serve <- if (style == "dr_run()") bquote(dr_run(.(app))) else bquote(dr_serve(eval(parse(.(app)))))
   file <- tempfile("session-", fileext = ".R")
   writeLines(c("library(drover)", deparse(as.call(c(as.list(serve), settings)))), file)
   c(file.path(R.home("bin"), "Rscript"), "--vanilla", file)
@@ -95,7 +95,7 @@ session_of <- function(app, ..., port = 0L) {
 serve_session <- function(lines, app = file.path(here, "app.R"), wrapper = NULL) {
   file <- tempfile("session-", fileext = ".R")
   writeLines(c(
-    sprintf("app <- source(%s)$value", deparse(app)),
+    sprintf("app <- eval(parse(%s))", deparse(app)),
     "serve <- function(...) dr_serve(app, port = 0L, ..., block = TRUE)",
     lines
   ), file)

@@ -2,7 +2,7 @@
 for (one in c("methods", "stats", "utils", "grDevices", "graphics", "drover", "shiny")) {
   library(one, character.only = TRUE)
 }
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 onStop(function() note("notes", "stopped"))
 

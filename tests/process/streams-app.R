@@ -5,7 +5,7 @@ library(drover)
 
 app <- dr_app()
 
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 # A function that notes its last call, and makes chunks by `f(state)` otherwise.
 noting <- function(f, name = "cancelled") function(state, cancelled) {

@@ -6,7 +6,7 @@ library(promises)
 
 app <- dr_app()
 
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 # A task that computes for some seconds, and says in which process.
 long <- function(seconds, name = "x") {
@@ -66,7 +66,7 @@ dr_get(app, "/aborts", function(req) dr_async(function() dr_abort(409L, "taken")
 # responses with files: without a name, in the folder of the worker's R, somebody else's
 dr_get(app, "/file/<which>", function(req) {
   dr_async(function(which) {
-    if (which == "plot") return(dr_png(plot(1:3)))
+    if (which == "plot") return(dr_png(graphics::plot(1:3)))
     file <- if (which == "kept") Sys.getenv("GATES") else tempfile(fileext = ".csv")
     if (which != "kept") writeLines("a,b", file)
     response <- dr_file(file, delete = which == "removed")

@@ -164,7 +164,8 @@ test("endpoints of a plumber.R finish, and so do apps of httpuv", function() {
     file <- file.path(tempfile("annotated-"), "plumber.R")
     dir.create(dirname(file))
     writeLines(c(
-      "source(Sys.getenv('GATES'))", "#* @get /routed", "function() {", "  on.exit(mark('routed-get-exit'))",
+      "sys.source(Sys.getenv('GATES'), globalenv())", "#* @get /routed", "function() {",
+      "  on.exit(mark('routed-get-exit'))",
       "  stand_at('routed-get')", "  mark('routed-get-finished')", "}"
     ), file)
     serve(file, workers = 1, timeout = 600, kind = kind)

@@ -171,7 +171,8 @@ test("a Rook app, a script of Rserve, a saved object and a call", function() {
 
 test("files of a router are answered while R is busy, unless something before them is R's", function() {
   folder <- folder_of(plumber.R = c(
-    "source(Sys.getenv('GATES'))", "#* @get /busy", "function() stand_at('busy')", "#* @assets . /files", "list()"
+    "sys.source(Sys.getenv('GATES'), globalenv())", "#* @get /busy", "function() stand_at('busy')",
+    "#* @assets . /files", "list()"
   ), note.txt = "a note")
   serve_busy <- function(app, ...) {
     server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1", "--timeout", "600", ...))
@@ -281,3 +282,12 @@ test("what cannot be served is one error with its line and exit status, and noth
   ends("no.such.package::app()", 1L, "there is no package called")
   ends(at("nothing.R"), 2L, "", c("--kind", "other"))
 }, ways = 1)
+
+test_every_worker("an app of base R is served without R's other packages, which take longer to load than it does", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()", "dr_get(app, '/loaded', function(req) sort(loadedNamespaces()))", "app"
+  )))
+  loaded <- jsonlite::fromJSON(ask(server, "/loaded")$body)
+  # the compiler is R's own, of functions that are called twice
+  expect(setequal(c(loaded, "compiler"), c("base", "compiler", "drover")), "loaded: ", toString(loaded))
+})

@@ -6,7 +6,7 @@ metrics_app <- function() {
   dir.create(folder)
   writeLines("a file", file.path(folder, "a.txt"))
   write_app(c(
-    "app <- source(Sys.getenv('R_APP'))$value",
+    "app <- eval(parse(Sys.getenv('R_APP')))",
     sprintf("dr_static(app, '/files', %s)", deparse(folder)),
     "dr_get(app, '/rare', function(req) 'rare')",
     "dr_rate_limit(app, 1, window = 3600, routes = '/rare')",

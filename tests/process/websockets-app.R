@@ -3,7 +3,7 @@ library(drover)
 # before the first message, whose time it would take
 library(promises)
 
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 app <- dr_app()
 

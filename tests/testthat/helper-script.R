@@ -7,7 +7,7 @@ local_script <- function(lines, stdin = "|", frame = parent.frame()) {
   folder <- tempfile("drover-script-")
   dir.create(folder)
   file <- file.path(folder, "script.R")
-  writeLines(c("library(drover)", "source(Sys.getenv('GATES'))", lines), file)
+  writeLines(c("library(drover)", "sys.source(Sys.getenv('GATES'), globalenv())", lines), file)
   out <- file.path(folder, "stdout.log")
   marks <- new_marks()
   script <- c(start_program(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file), c(MARKS = marks), out = out,

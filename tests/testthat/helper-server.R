@@ -23,7 +23,7 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
   folder <- tempfile("drover-server-")
   dir.create(folder)
   file <- file.path(folder, "app.R")
-  writeLines(c(setup, "library(drover)", "source(Sys.getenv('GATES'))", lines, paste0(
+  writeLines(c(setup, "library(drover)", "sys.source(Sys.getenv('GATES'), globalenv())", lines, paste0(
     "dr_serve(app, port = 0L, block = TRUE", paste(arguments, collapse = ""), ")"
   )), file, useBytes = TRUE)
 

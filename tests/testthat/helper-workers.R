@@ -31,7 +31,7 @@ run_workers <- function(lines, workers = 2L, ..., frame = parent.frame()) {
 }
 
 write_app <- function(file, lines) {
-  writeLines(c("library(drover); source(Sys.getenv('GATES'))", "app <- dr_app()", lines), file)
+  writeLines(c("library(drover); sys.source(Sys.getenv('GATES'), globalenv())", "app <- dr_app()", lines), file)
 }
 
 # A folder of marks for the processes of this session, for the length of a test.
