@@ -130,7 +130,7 @@ expect_same_json <- function(ours, theirs, info = NULL) {
   if (identical(ours, theirs)) return(testthat::succeed())
   ours <- split_numbers(ours)
   theirs <- split_numbers(theirs)
-  testthat::expect_identical(ours$text, theirs$text, info = info)
+  expect_identical(ours$text, theirs$text, info = info)
   testthat::expect_equal(ours$numbers, theirs$numbers, tolerance = 1e-14, info = info)
 }
 

@@ -118,7 +118,7 @@ fetch_held <- function(server, path, name, processes, requests = processes) {
     client_send(client, request_bytes(path))
     client
   })
-  testthat::expect_true(within(function() count_at(server, name) >= processes))
+  expect_true(within(function() count_at(server, name) >= processes))
   open_gate(server, name)
   lapply(clients, client_response)
 }

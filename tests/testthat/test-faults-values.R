@@ -128,16 +128,16 @@ always <- c("logical", "integer", "double", "complex", "character", "text", "lis
   "empty_frame", "compact_sequence", "lazy_text", "same_names", "latin1_text", "control_text", "empty_text", "deep_64")
 
 expect_defined <- function(response, label) {
-  testthat::expect_false(is.null(response), label = paste(label, "has no answer"))
-  testthat::expect_true(response$status %in% c(200L, 204L, 500L), label = paste0(label, " -> ", response$status))
-  testthat::expect_false(grepl("secret_source", response$text, useBytes = TRUE), label = paste(label, "leaks"))
+  expect_false(is.null(response), label = paste(label, "has no answer"))
+  expect_true(response$status %in% c(200L, 204L, 500L), label = paste0(label, " -> ", response$status))
+  expect_false(grepl("secret_source", response$text, useBytes = TRUE), label = paste(label, "leaks"))
   type <- response$headers["content-type"]
   if (response$status == 200L && grepl("json", type)) {
-    testthat::expect_true(validUTF8(response$text) && isTRUE(as.logical(jsonlite::validate(response$text))),
+    expect_true(validUTF8(response$text) && isTRUE(as.logical(jsonlite::validate(response$text))),
       label = paste(label, "is valid JSON:", printable(head(response$body, 100))))
   }
   if (response$status == 200L && grepl("^text/", type)) {
-    testthat::expect_true(validUTF8(response$text), label = paste(label, "is valid UTF-8"))
+    expect_true(validUTF8(response$text), label = paste(label, "is valid UTF-8"))
   }
 }
 

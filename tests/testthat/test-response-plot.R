@@ -87,7 +87,7 @@ test_that("a stray plot in a script that serves is no file", {
   folder <- withr::local_tempdir()
   server <- local_server({
     app <- dr_app()
-    dr_get(app, "/stray", function(req) plot(1:3))
+    dr_get(app, "/stray", function(req) graphics::plot(1:3))
   }, setup = sprintf("setwd(%s)", deparse(folder)))
   expect_identical(http(server, "/stray")$status, 204L)
   expect_length(list.files(folder), 0L)
