@@ -80,9 +80,10 @@ dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "
   below <- paste0(sub("/+$", "", path), "/<job>")
   # the engine answers these
   page <- function(method, path, part, ...) {
-    given <- list(tags = tags, deprecated = deprecated, job = c(job, part = part), ...)
-    more <- utils::modifyList(route_defaults, given)
-    add_route(app, method, path, function(req) NULL, more, call, fun)
+    given <- list(tags = tags, deprecated = deprecated, ...)
+    more <- route_defaults
+    more[names(given)] <- given
+    add_route(app, method, path, function(req) NULL, c(more, list(job = c(job, part = part))), call, fun)
   }
   page("GET", below, "show")
   page("GET", paste0(below, "/result"), "result", response = response)

@@ -4,7 +4,7 @@ library(drover)
 
 app <- dr_app()
 
-source(Sys.getenv("GATES"))
+sys.source(Sys.getenv("GATES"), globalenv())
 
 dr_get(app, "/text", function(req) "text")
 
