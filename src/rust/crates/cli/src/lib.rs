@@ -1,15 +1,15 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
-//! `options` is what it can be told, by flags, variables and a settings `file`, with `help`; `table` has the settings,
-//! and `values` what these may be; `words` completes what people write in short, `terminal` what it prints,
-//! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
-//! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
-//! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
-//! the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it, by its standard
-//! streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and `replay` have the
-//! requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes
-//! a service, `users` have names, `openapi` is a command of R, `install` makes a link and completions, `password` hashes
-//! one. What the processes do is the business of `supervisor`.
+//! `options` is what it can be told, by flags, variables and a settings `file`, with `help`; `table` has the
+//! settings, and `values` what these may be; `words` completes what people write in short, `terminal` what it
+//! prints, `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R
+//! and the package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what
+//! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and
+//! `written` are for the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it,
+//! by its standard streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and
+//! `replay` have the requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and
+//! `mcp` speak, `unit` writes a service, `users` have names, `openapi` is a command of R, `install` makes a link
+//! and completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;

@@ -163,8 +163,8 @@ pub enum Kept {
 pub enum Cancelled {
     /// it will not be run
     Now,
-    /// a worker has it, whose attempt counts for nothing any more
-    Running,
+    /// a worker has it, whose attempt, of this number, counts for nothing any more
+    Running(u32),
     /// it was over, in this state
     Over(State),
 }

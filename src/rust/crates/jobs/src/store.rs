@@ -166,7 +166,12 @@ impl Store {
         }
         self.finish(number, State::Cancelled, None, now, keep)?;
         self.progress.remove(&id);
-        Ok(Some(if state == State::Running { Cancelled::Running } else { Cancelled::Now }))
+        if state != State::Running {
+            return Ok(Some(Cancelled::Now));
+        }
+        let attempt = "SELECT attempt FROM jobs WHERE number = ?";
+        let attempt = self.db.prepare_cached(attempt)?.query_row(params![number], |row| row.get(0))?;
+        Ok(Some(Cancelled::Running(attempt)))
     }
 
     /// Has a job run that has failed or was cancelled, as if it were new. Whether there is one.

@@ -181,7 +181,7 @@ fn what_is_cancelled_is_not_run_and_what_its_attempt_says_counts_for_nothing() {
     let (waiting, running) = (accept(&mut store, &of("w"), 0), accept(&mut store, &of("k"), 0));
     one(&mut store, 1);
     assert_eq!(store.cancel(waiting, 9, 2).unwrap(), Some(Cancelled::Now));
-    assert_eq!(store.cancel(running, 9, 2).unwrap(), Some(Cancelled::Running));
+    assert_eq!(store.cancel(running, 9, 2).unwrap(), Some(Cancelled::Running(1)));
     assert_eq!(store.cancel(running, 9, 2).unwrap(), Some(Cancelled::Over(State::Cancelled)));
     assert_eq!(store.cancel(JobId::new().unwrap(), 9, 2).unwrap(), None);
     assert!(claim(&mut store, "w", 9, 3).is_empty());

@@ -26,7 +26,7 @@ struct Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let (id, attempt) = (self.id, self.attempt);
-        self.jobs.under_way().remove(&id);
+        drop(self.jobs.left(id, attempt));
         if let Some(desk) = self.jobs.desk.get() {
             // of one that has ended, or was cancelled, it is not believed
             let back = End::Back { delay: 0 };

@@ -30,7 +30,7 @@ use counts::{Attempts, Counted};
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -60,6 +60,8 @@ pub struct Jobs {
     log: Log,
     /// attempts that run here
     under_way: Mutex<HashMap<JobId, UnderWay>>,
+    /// attempts that were cancelled before they were among these
+    missed: Mutex<HashSet<(JobId, u32)>>,
     /// there may be something to begin
     wake: Notify,
     /// how many there are, as it was a moment ago
@@ -74,6 +76,8 @@ pub struct Jobs {
 
 struct UnderWay {
     kind: String,
+    /// which one: after a job was cancelled and tried again, the one before may still be ending
+    attempt: u32,
     /// its job is not wanted any more
     cancel: oneshot::Sender<()>,
 }
@@ -91,6 +95,7 @@ impl Jobs {
             folder: settings.upload_path.clone(),
             log: log.clone(),
             under_way: Mutex::default(),
+            missed: Mutex::default(),
             wake: Notify::new(),
             counted: Arc::default(),
             attempts: Mutex::default(),
@@ -140,12 +145,38 @@ impl Jobs {
     /// over stays as it is.
     async fn cancel(&self, id: JobId, keep: u64) -> Result<Option<Cancelled>, StoreError> {
         let cancelled = self.desk()?.ask(move |store| store.cancel(id, keep, now())).await?;
-        if let Some(under_way) = self.under_way().remove(&id) {
-            // an attempt that has just ended does not hear it
-            let _ = under_way.cancel.send(());
+        if let Some(Cancelled::Running(attempt)) = cancelled {
+            if !self.interrupt(id, attempt) {
+                self.missed().insert((id, attempt));
+            }
         }
         self.changed(id);
         Ok(cancelled)
+    }
+
+    /// Has an attempt end. `false` when it is not under way: it has not begun, or has just ended.
+    fn interrupt(&self, id: JobId, attempt: u32) -> bool {
+        match self.left(id, attempt) {
+            // one that has just ended does not hear it
+            Some(under_way) => under_way.cancel.send(()).is_ok(),
+            None => false,
+        }
+    }
+
+    /// An attempt is under way no more.
+    fn left(&self, id: JobId, attempt: u32) -> Option<UnderWay> {
+        let mut under_way = self.under_way();
+        let is_it = under_way.get(&id).is_some_and(|one| one.attempt == attempt);
+        if is_it {
+            under_way.remove(&id)
+        } else {
+            None
+        }
+    }
+
+    fn missed(&self) -> MutexGuard<'_, HashSet<(JobId, u32)>> {
+        // no code panics while holding this lock
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, UnderWay>> {

@@ -114,7 +114,7 @@ impl JobsOperator {
         match self.jobs.cancel(id, rules.map_or(KEEP, |rules| rules.keep)).await.map_err(said)? {
             None => Err(NONE.to_owned()),
             Some(Cancelled::Over(state)) => Err(format!("it is {} already", state.name())),
-            Some(Cancelled::Now | Cancelled::Running) => Ok(()),
+            Some(Cancelled::Now | Cancelled::Running(_)) => Ok(()),
         }
     }
 }

@@ -68,9 +68,15 @@ async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     let (attempts, due, unfinished) = begun.await?;
     for attempt in attempts {
         let (cancel, cancelled) = oneshot::channel();
-        jobs.under_way().insert(attempt.id, UnderWay { kind: attempt.kind.clone(), cancel });
+        let (id, number) = (attempt.id, attempt.attempt);
+        jobs.under_way().insert(id, UnderWay { kind: attempt.kind.clone(), attempt: number, cancel });
         tokio::spawn(attempt::run(context.clone(), attempt, cancelled));
+        if jobs.missed().contains(&(id, number)) {
+            jobs.interrupt(id, number);
+        }
     }
+    // what is left there has ended: nothing is claimed that is not under way by now
+    jobs.missed().clear();
     let others = unfinished > jobs.under_way().len() as u64;
     let due = due.map(|due| Duration::from_millis(due.saturating_sub(now())));
     Ok(due.into_iter().chain(turn).chain(others.then_some(LOOK_AGAIN)).min())
