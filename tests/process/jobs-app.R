@@ -68,5 +68,9 @@ guarded <- dr_app()
 dr_job(guarded, "/job", function(req) req$auth$user)
 dr_auth_bearer(guarded, c(ann = "the-token-of-ann-is-long"))
 dr_mount(app, "/guarded", guarded)
+keyed <- dr_app()
+dr_job(keyed, "/job", function(req) list(user = req$auth$user, key = req$headers[["x-key"]]))
+dr_auth_key(keyed, c(bob = "the-key-of-bob-is-long-too"), header = "X-Key")
+dr_mount(app, "/keyed", keyed)
 
 app

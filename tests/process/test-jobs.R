@@ -320,8 +320,15 @@ test("a job is asked for at the path of its kind only, by those who may", functi
   expect(ask(server, paste0("/nothing/", basename(place)))$status == "404", "it is there at another path")
   expect(within(function() json(ask(server, place, token[[1L]], token[[2L]])$body)$state == "done"), "it does not end")
   expect(ask(server, paste0(place, "/result"), token[[1L]], token[[2L]])$body == "ann", "another client")
+  key <- c("-H", "X-Key: the-key-of-bob-is-long-too")
+  keyed <- do.call(accept, as.list(c(list(server), "/keyed/job", key)))
+  expect(within(function() json(ask(server, keyed, key[[1L]], key[[2L]])$body)$state == "done"), "it does not end")
+  answer <- json(ask(server, paste0(keyed, "/result"), key[[1L]], key[[2L]])$body)
+  expect(answer$user == "bob" && length(answer$key) == 0L, "the handler has the key: ", toString(answer))
   kept <- unlist(lapply(Sys.glob(paste0(file, "*")), function(file) readBin(file, "raw", file.size(file))))
-  expect(!length(grepRaw("the-token-of-ann", kept, fixed = TRUE)), "the token is in the file")
+  for (secret in c("the-token-of-ann", "the-key-of-bob")) {
+    expect(!length(grepRaw(secret, kept, fixed = TRUE)), secret, " is in the file")
+  }
   expect(length(grepRaw("POST /guarded/job", kept, fixed = TRUE)) > 0, "nothing is in the file")
 })
 

@@ -6,7 +6,7 @@ use crate::config::{AppConfig, JobPart, MountConfig, OnClientGone, RouteConfig, 
 use crate::edge::docs::Description;
 use crate::edge::policies::Policies;
 use crate::edge::types::{Bounds, Types};
-use crate::jobs::JobRoute;
+use crate::jobs::{self, JobRoute};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use crate::websockets::{WebSocketRoute, WebSocketRoutes};
@@ -137,6 +137,7 @@ impl App {
             batch: route.batch.map(|batch| Batch { most: batch.max_size as usize, bytes: batch.max_bytes as usize }),
             counts_for,
         };
+        let secrets = jobs::secrets(&config.policies);
         let limits = &settings.limits;
         let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
         let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
@@ -163,7 +164,7 @@ impl App {
             targets,
             types,
             hints,
-            jobs: config.routes.iter().map(|route| route.job.as_ref().map(JobRoute::new)).collect(),
+            jobs: config.routes.iter().map(|route| Some(JobRoute::new(route.job.as_ref()?, &secrets))).collect(),
             bounds: Bounds {
                 max_fields: limits.max_fields,
                 max_json_depth: limits.max_json_depth.try_into().unwrap_or(u32::MAX),

@@ -4,9 +4,10 @@ use super::{shown, Answering, JobRoute, Jobs};
 use crate::view::View;
 use ::jobs::{now, Accepted, NewJob};
 use exchange::RequestView as _;
-use http::header::{AUTHORIZATION, COOKIE, LOCATION, PROXY_AUTHORIZATION, RETRY_AFTER};
+use http::header::{LOCATION, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use httpd::{Failure, Received};
+use serde::Deserialize;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,9 +18,6 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest key, in bytes.
 const LONGEST_KEY: usize = 255;
-
-/// Secrets are not kept on a disk: what they proved is, as `req$auth`. And the key is for here.
-const NOT_KEPT: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, IDEMPOTENCY_KEY];
 
 /// See the module.
 pub fn answer(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
@@ -32,7 +30,7 @@ pub fn answer(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
         Received::Empty | Received::Memory(_) => (view.body(), None),
     };
     let mut request = Vec::new();
-    view.encode_without(&NOT_KEPT, inline, &mut request);
+    view.encode_without(&job.secrets, inline, &mut request);
     let new = NewJob { kind: job.kind.clone(), request, body: None, key, priority: job.priority, due: None };
     let place = shown::place_below(view);
     Box::pin(accept(jobs, new, long, place))
@@ -45,7 +43,18 @@ fn key(view: &View<'_, '_>) -> Result<Option<String>, Failure> {
     let wrong = || format!("`Idempotency-Key` must be text of 1 to {LONGEST_KEY} bytes");
     let text = text.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, wrong()))?;
     // a line feed is in no field, so that no other client's key is the same
-    Ok(Some(format!("{}\n{text}", String::from_utf8_lossy(view.auth))))
+    Ok(Some(format!("{}\n{text}", user(view.auth))))
+}
+
+/// The name of an authenticated client, which stays the same when its token is a new one; empty without a name.
+fn user(auth: &[u8]) -> String {
+    let named = sonic_rs::from_slice::<Named>(auth).ok();
+    named.and_then(|named| named.user).unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct Named {
+    user: Option<String>,
 }
 
 async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: String) -> super::Responded {
@@ -76,6 +85,19 @@ async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: 
         None => {
             let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many jobs wait");
             Err(failure.over("max_jobs", jobs.most).with(&RETRY_AFTER, "10"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_apart_by_their_names() {
+        assert_eq!(user(br#"{"scheme":"jwt","user":"ann","claims":{"exp":1}}"#), "ann");
+        for none in [&b""[..], b"{}", br#"{"user":null}"#, b"[1]"] {
+            assert_eq!(user(none), "", "{none:?}");
         }
     }
 }

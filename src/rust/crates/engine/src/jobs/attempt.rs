@@ -21,14 +21,15 @@ struct Unfinished {
     jobs: Arc<Jobs>,
     id: JobId,
     attempt: u32,
+    /// it has come to an end, or no end of it counts
+    is_over: bool,
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let (id, attempt) = (self.id, self.attempt);
         drop(self.jobs.left(id, attempt));
-        if let Some(desk) = self.jobs.desk.get() {
-            // of one that has ended, or was cancelled, it is not believed
+        if let Some(desk) = self.jobs.desk.get().filter(|_| !self.is_over) {
             let back = End::Back { delay: 0 };
             let rules = Rules { retries: 0, backoff: 0, keep: 0 };
             drop(desk.ask(move |store| store.end(id, attempt, &back, &rules, now())));
@@ -40,17 +41,21 @@ impl Drop for Unfinished {
 /// See the module.
 pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Receiver<()>) {
     let jobs = context.jobs.clone();
-    let _unfinished = Unfinished { jobs: jobs.clone(), id: attempt.id, attempt: attempt.attempt };
+    let mut unfinished = Unfinished { jobs: jobs.clone(), id: attempt.id, attempt: attempt.attempt, is_over: false };
     let app = context.app();
     let Some((number, job)) = app.kinds_of_jobs().find(|(_, job)| job.kind == attempt.kind) else { return };
     let Ended { end, why } = tokio::select! {
         ended = make(&context, &attempt, number) => ended,
-        _ = cancelled => return,
+        _ = cancelled => {
+            unfinished.is_over = true;
+            return;
+        }
     };
     // a server that ends takes its workers along, in the end
     let is_over = matches!(end, End::Lost { .. }) && jobs.ends.load(Relaxed);
     let end = if is_over { End::Back { delay: 0 } } else { end };
     settle(&jobs, job, &attempt, end, &why).await;
+    unfinished.is_over = true;
 }
 
 /// Has the store know the end, and says in the log what is not as it should be.

@@ -18,7 +18,7 @@ mod shown;
 
 pub use counts::JobCounts;
 pub use operator::{JobList, JobsOperator, JobsWanted};
-pub use route::JobRoute;
+pub use route::{secrets, JobRoute};
 pub use runner::run;
 pub use shown::{JobLine, JobProgress};
 

@@ -1,7 +1,12 @@
 //! What a route has to do with jobs.
 
 use crate::config::{JobConfig, JobPart};
+use crate::edge::auth::config::SchemeConfig;
+use crate::edge::policies::{PolicyConfig, RuleConfig};
 use ::jobs::Rules;
+use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
+use http::HeaderName;
+use std::sync::Arc;
 
 /// See the module.
 pub struct JobRoute {
@@ -14,10 +19,24 @@ pub struct JobRoute {
     pub priority: i32,
     /// how often there is one by itself, in ms
     pub every: Option<u64>,
+    /// fields by which clients authenticate: they are not kept on a disk, what they proved is, as `req$auth`
+    pub secrets: Arc<[HeaderName]>,
+}
+
+/// The names of the fields by which clients of an app authenticate.
+pub fn secrets(policies: &[PolicyConfig]) -> Arc<[HeaderName]> {
+    let keys = policies.iter().filter_map(|policy| match &policy.rule {
+        RuleConfig::Auth(auth) => match &auth.by {
+            SchemeConfig::Key(key) => HeaderName::from_bytes(key.header.as_bytes()).ok(),
+            _ => None,
+        },
+        _ => None,
+    });
+    [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE].into_iter().chain(keys).collect()
 }
 
 impl JobRoute {
-    pub fn new(config: &JobConfig) -> Self {
+    pub fn new(config: &JobConfig, secrets: &Arc<[HeaderName]>) -> Self {
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
         JobRoute {
             part: config.part,
@@ -26,6 +45,7 @@ impl JobRoute {
             at_once: config.at_once.map_or(usize::MAX, |most| most as usize),
             priority: config.priority as i32,
             every: config.every.map(ms).filter(|every| *every > 0),
+            secrets: secrets.clone(),
         }
     }
 }

@@ -74,7 +74,7 @@ mod tests {
             priority: 0.0,
             every,
         };
-        Scheduled::new(&JobRoute::new(&config))
+        Scheduled::new(&JobRoute::new(&config, &crate::jobs::secrets(&[])))
     }
 
     #[test]
