@@ -31,10 +31,10 @@
 #'   A handler that fails (an error, a status of 500 and above, its `timeout`) is called again as often as `retries`
 #'   says. A status of 400 to 499, as by [dr_abort()], is the end of the job: the same request would fail again.
 #' @section What the handler gets: The request as it was sent, with its types, `req$auth` and `req$session`. The
-#'   fields by which clients authenticate, such as `Authorization` and `Cookie`, are not kept. Middleware ([dr_use()]) is called with the handler, for each
-#'   attempt; what the server decides without R, such as [dr_auth_bearer()] or [dr_rate_limit()], is decided for each
-#'   request to one of the addresses. The identifier of a job has 128 random bits; without authentication, any client
-#'   that knows it may ask for the job.
+#'   fields by which clients authenticate, such as `Authorization` and `Cookie`, are not kept. Middleware ([dr_use()])
+#'   is called with the handler, for each attempt; what the server decides without R, such as [dr_auth_bearer()] or
+#'   [dr_rate_limit()], is decided for each request to one of the addresses. The identifier of a job has 128 random
+#'   bits; without authentication, any client that knows it may ask for the job.
 #' @inheritParams routes
 #' @param path The path that accepts jobs: a single string.
 #' @param handler A function as of [dr_post()]. What it returns is the result, of 64 MB at most.

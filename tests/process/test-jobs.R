@@ -343,6 +343,25 @@ test("there are no more unfinished jobs than the settings say", function() {
   accept(server, "/held/c")
 })
 
+test("a disk that is full takes no job, and what was computed is written when there is room again", function() {
+  file <- store_file()
+  # the signal that a limit of files sends is ignored, and a write beyond it fails, as on a full disk
+  server <- serve(jobs_app, workers = 2, jobs_store = file, wrapper = c("sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"))
+  limit <- function(bytes) processx::run("prlimit", c("--pid", server$pid, paste0("--fsize=", bytes, ":unlimited")))
+  place <- accept(server, "/held/a")
+  expect(marked(server, "a"), "it does not begin")
+  limit(file.size(paste0(file, "-wal")))
+  answer <- ask(server, "/echo/b", "-X", "POST")
+  expect(answer$status == "503" && grepl("cannot be read or written", answer$body), "another answer: ", answer$body)
+  expect(logged(server, "the store of jobs: "), "the log has no reason")
+  open_gate(server, "a")
+  expect(logged(server, paste(basename(place), ".*its end cannot be written")), "its end was written")
+  limit("unlimited")
+  expect(json(result(server, place)$body)$attempt == 1, "it ran again")
+  result(server, accept(server, "/echo/c"))
+  expect(noted(server, "ran") == 1, "the job that was refused ran")
+})
+
 test("a file of jobs is for one server, and for jobs", function() {
   file <- store_file()
   server <- serve(jobs_app, jobs_store = file)

@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wire::stream::{Order, Part};
-use wire::{ContentType, Hints, Reply, ReplyBody, ReplyHead};
+use wire::{ContentType, Notice, Reply, ReplyBody, ReplyHead};
 
 /// Workers at a time, and requests in all.
 const WORKERS: usize = 4;
@@ -215,7 +215,7 @@ impl World {
             timeout: [500, 5_000, 30_000, 60_000][usize::from(kind >> 2 & 3)],
             times_handler: kind & 8 != 0,
             ends_with_client: kind & 16 != 0,
-            takes_hints: kind & 4 != 0,
+            takes_notices: kind & 4 != 0,
             counts: true,
             peer: None,
             opens: (kind & 32 != 0).then_some(kind.into()),
@@ -324,7 +324,7 @@ impl World {
             // the same answer again
             14 => head.encode(ReplyBody::Bytes(LIE), std::iter::empty, &mut message),
             _ if which & 1 == 0 => return side.end.server_bell.ring(),
-            _ => Hints(HINT).encode(&mut message),
+            _ => Notice::Links(HINT).encode(&mut message),
         }
         say(side, id, &message);
         if let Some(at) = said {
@@ -344,9 +344,9 @@ impl World {
             let mut poll = || Pin::new(&mut asked.ticket).poll(&mut Context::from_waker(&waker));
             let polled = loop {
                 match poll() {
-                    Poll::Ready(Outcome::Hints(hints)) => {
-                        assert!(was_woken, "{} has hints, and was not told", asked.number);
-                        assert_eq!(Hints::decode(&hints), Ok(Hints(HINT)));
+                    Poll::Ready(Outcome::Notice(notice)) => {
+                        assert!(was_woken, "{} has a notice, and was not told", asked.number);
+                        assert_eq!(Notice::decode(&notice), Ok(Notice::Links(HINT)));
                     }
                     polled => break polled,
                 }
@@ -360,7 +360,7 @@ impl World {
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
                         Outcome::OfItself(_) => panic!("no request comes from a socket"),
-                        Outcome::Hints(_) => panic!("hints are no outcome"),
+                        Outcome::Notice(_) => panic!("a notice is no outcome"),
                         Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale | Outcome::Full => {}
                     }
                     false

@@ -6,7 +6,7 @@
 use crate::input::Input;
 use wire::control::{WorkerNews, WorkerOrder, ZygoteNews, ZygoteOrder};
 use wire::stream::{Order, Part, LONGEST_PIECE};
-use wire::{stamp, BodyRef, ContentType, Hints, Reply, ReplyBody, ReplyHead, Request, RequestHead, WireError};
+use wire::{stamp, BodyRef, ContentType, Notice, Reply, ReplyBody, ReplyHead, Request, RequestHead, WireError};
 
 /// See the module.
 pub fn run(data: &[u8]) {
@@ -55,7 +55,7 @@ fn written_request(mut input: Input) {
     let n = (flags >> 2 & 7, flags >> 5);
     let mut texts = || input.until(b'\n');
     let (method, target, path, remote_addr, tls) = (texts(), texts(), texts(), texts(), texts());
-    let (auth, session, terms, base_path) = (texts(), texts(), texts(), texts());
+    let (auth, session, terms, base_path, job) = (texts(), texts(), texts(), texts(), texts());
     let params: Vec<_> = (0..n.0).map(|_| texts()).collect();
     let headers: Vec<_> = (0..n.1).map(|_| (texts(), texts())).collect();
     let body = match flags & 1 {
@@ -71,6 +71,7 @@ fn written_request(mut input: Input) {
         target,
         path,
         base_path,
+        job,
         remote_addr,
         tls,
         auth,
@@ -125,11 +126,12 @@ fn stream(bytes: &[u8]) {
         part.encode(&mut out);
         assert_eq!(Part::decode(&out), Ok(part));
     }
-    if let Ok(hints) = Hints::decode(bytes) {
-        assert!(Hints::is_one(bytes) && Reply::decode(bytes).is_err() && Part::decode(bytes).is_err());
+    if let Ok(notice) = Notice::decode(bytes) {
+        assert!(Notice::is_one(bytes) && Reply::decode(bytes).is_err() && Part::decode(bytes).is_err());
         let mut out = Vec::new();
-        hints.encode(&mut out);
-        assert_eq!(Hints::decode(&out), Ok(hints));
+        notice.encode(&mut out);
+        // of numbers that are none, none is the same
+        assert_eq!(format!("{:?}", Notice::decode(&out)), format!("{:?}", Ok::<_, WireError>(notice)));
     }
     if let Some(order) = Order::decode(bytes) {
         assert!(Request::decode(bytes).is_err(), "an order is taken for a request");

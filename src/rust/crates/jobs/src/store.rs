@@ -218,3 +218,48 @@ impl Store {
         Ok(self.db.prepare_cached(&found)?.query_row(params![id.bytes(), value], |row| row.get(0)).optional()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{End, Kept, Outcome, Rules};
+    use std::time::Duration;
+
+    #[test]
+    fn a_full_disk_takes_no_job_and_loses_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::File(folder.path().join("jobs"));
+        let mut store = Store::open(&place, 1000, Duration::ZERO).unwrap();
+        let job = NewJob { kind: "k".to_owned(), request: vec![7; 100_000], ..NewJob::default() };
+        let most = |store: &Store, pages: i64| {
+            let set = store.db.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, i64>(0));
+            assert!(set.is_ok(), "{set:?}");
+        };
+        let pages: i64 = store.db.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        most(&store, pages + 100);
+        let mut accepted = Vec::new();
+        let full = loop {
+            match store.at_once(|store| store.accept(&job, 1)) {
+                Ok(Accepted::New(id)) => accepted.push(id),
+                other => break other,
+            }
+        };
+        assert!(full.unwrap_err().to_string().contains("full"));
+        assert_eq!((accepted.len(), store.unfinished()), (4, 4));
+        // those that are there go on, as far as there is room
+        let rooms = [Room { kind: "k".to_owned(), free: 1 }];
+        let first = store.at_once(|store| store.claim(&rooms, 1, 2)).unwrap().remove(0);
+        let rules = Rules { retries: 0, backoff: 0, keep: 1000 };
+        let long = End::Done(Outcome { status: 200, content_type: None, body: vec![1; 200_000] });
+        assert!(store.at_once(|store| store.end(first.id, first.attempt, &long, &rules, 3)).is_err());
+        assert_eq!(store.unfinished(), 4);
+        most(&store, pages + 1000);
+        let kept = store.at_once(|store| store.end(first.id, first.attempt, &long, &rules, 4)).unwrap();
+        assert_eq!(kept, Kept::As(State::Done));
+        assert!(matches!(store.at_once(|store| store.accept(&job, 5)), Ok(Accepted::New(_))));
+        drop(store);
+        let store = Store::open(&place, 1000, Duration::ZERO).unwrap();
+        assert_eq!(store.unfinished(), 4);
+        assert!(accepted.iter().all(|id| store.find(*id).unwrap().is_some()));
+    }
+}

@@ -12,9 +12,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::{NamedTempFile, TempPath};
 use tokio::sync::oneshot;
 use wire::{BodyRef, Notice, Request, RequestHead};
+
+/// Between two times that an end is written which could not be: twice as long each time, between these.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// An attempt that ends with its server, or when its job is cancelled, before it has come to an end.
 struct Unfinished {
@@ -60,23 +65,41 @@ pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Re
 
 /// Has the store know the end, and says in the log what is not as it should be.
 async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, end: End, why: &str) {
-    let Some(desk) = jobs.desk.get() else { return };
-    let (id, number, rules) = (attempt.id, attempt.attempt, job.rules);
+    let number = attempt.attempt;
     let is_back = matches!(end, End::Back { .. });
-    let kept = desk.ask(move |store| store.end(id, number, &end, &rules, now())).await;
-    if let (Ok(Kept::As(state)), false) = (&kept, is_back) {
-        jobs.attempt_ended(&attempt.kind, *state);
-    }
     // by the id, what the handler has written is found
     let request = Request::decode(&attempt.request).map_or(0, |request| request.head.id);
-    let name = format!("id={request:016x} the job {id} of {}", attempt.kind);
+    let name = format!("id={request:016x} the job {} of {}", attempt.id, attempt.kind);
+    let Some(kept) = keep(jobs, attempt, end, job.rules, &name).await else { return };
+    if let (Kept::As(state), false) = (kept, is_back) {
+        jobs.attempt_ended(&attempt.kind, state);
+    }
     match kept {
-        Ok(Kept::As(State::Failed)) => jobs.log.line(Level::Error, &format!("{name} has failed: {why}")),
-        Ok(Kept::As(State::Waiting | State::Scheduled)) if !is_back => {
+        Kept::As(State::Failed) => jobs.log.line(Level::Error, &format!("{name} has failed: {why}")),
+        Kept::As(State::Waiting | State::Scheduled) if !is_back => {
             jobs.log.line(Level::Warn, &format!("{name} is tried again: attempt {number}: {why}"));
         }
-        Ok(_) => {}
-        Err(e) => jobs.log.line(Level::Error, &format!("{name}: its end could not be written: {e}")),
+        Kept::As(_) | Kept::Stale => {}
+    }
+}
+
+/// Writes the end, for as long as it takes: what was computed is not lost because a disk is full for a while. `None`
+/// where there is no store.
+async fn keep(jobs: &Jobs, attempt: &Attempt, end: End, rules: Rules, name: &str) -> Option<Kept> {
+    let desk = jobs.desk.get()?;
+    let (id, number, end) = (attempt.id, attempt.attempt, Arc::new(end));
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let end = end.clone();
+        match desk.ask(move |store| store.end(id, number, &end, &rules, now())).await {
+            Ok(kept) => return Some(kept),
+            Err(e) => {
+                let why = format!("{name}: its end cannot be written, which is tried again: {e}");
+                jobs.log.line(Level::Error, &why);
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
