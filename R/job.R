@@ -93,8 +93,7 @@ dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "
 job_rules <- function(retries, backoff, keep, at_once, priority, call) {
   count <- function(x, arg, least, null = FALSE) {
     if (null && is.null(x)) return(NULL)
-    is_count <- is.numeric(x) && length(x) == 1L && is.finite(x) && x == round(x) && x >= least && abs(x) < 2^31
-    if (!is_count) {
+    if (!(is_whole(x) && x >= least && abs(x) < 2^31)) {
       right <- if (is.finite(least)) paste("a whole number from", least, "on") else "a whole number"
       stop_argument(arg, paste0(right, if (null) ", or NULL"), x, call)
     }

@@ -38,8 +38,7 @@
 #' @export
 dr_batch <- function(max_size = 32L, max_bytes = "8MB") {
   call <- sys.call()
-  is_count <- is.numeric(max_size) && length(max_size) == 1L && is.finite(max_size) && max_size == round(max_size)
-  if (!is_count || max_size < 1 || max_size > 1000) {
+  if (!is_whole(max_size) || max_size < 1 || max_size > 1000) {
     stop_argument("max_size", "a whole number from 1 to 1000", max_size, call)
   }
   max_bytes <- as_bytes(max_bytes)

@@ -296,12 +296,12 @@ test("a job outlives a reload of its app", function() {
 
 test("who sends a request again gets the same job", function() {
   server <- serve(jobs_app)
-  key <- c("-H", "Idempotency-Key: order 7")
-  place <- do.call(accept, as.list(c(list(server), "/echo/a", key)))
+  key <- "Idempotency-Key: order 7"
+  place <- accept(server, "/echo/a", "-H", key)
   result(server, place)
-  expect(do.call(accept, as.list(c(list(server), "/echo/a", key))) == place, "another job")
+  expect(accept(server, "/echo/a", "-H", key) == place, "another job")
   expect(accept(server, "/echo/a") != place, "the same job without a key")
-  other <- do.call(accept, as.list(c(list(server), "/held/a", key)))
+  other <- accept(server, "/held/a", "-H", key)
   expect(basename(other) != basename(place), "the same job at another path")
   expect(noted(server, "ran") <= 2, "it ran again")
   for (wrong in c("Idempotency-Key;", paste0("Idempotency-Key: ", strrep("x", 256)))) {
@@ -313,17 +313,17 @@ test("who sends a request again gets the same job", function() {
 test("a job is asked for at the path of its kind only, by those who may", function() {
   file <- store_file()
   server <- serve(jobs_app, jobs_store = file)
-  token <- c("-H", "Authorization: Bearer the-token-of-ann-is-long")
+  token <- "Authorization: Bearer the-token-of-ann-is-long"
   expect(ask(server, "/guarded/job", "-X", "POST")$status == "401", "it is accepted")
-  place <- do.call(accept, as.list(c(list(server), "/guarded/job", token)))
+  place <- accept(server, "/guarded/job", "-H", token)
   expect(ask(server, place)$status == "401", "all may ask")
   expect(ask(server, paste0("/nothing/", basename(place)))$status == "404", "it is there at another path")
-  expect(within(function() json(ask(server, place, token[[1L]], token[[2L]])$body)$state == "done"), "it does not end")
-  expect(ask(server, paste0(place, "/result"), token[[1L]], token[[2L]])$body == "ann", "another client")
-  key <- c("-H", "X-Key: the-key-of-bob-is-long-too")
-  keyed <- do.call(accept, as.list(c(list(server), "/keyed/job", key)))
-  expect(within(function() json(ask(server, keyed, key[[1L]], key[[2L]])$body)$state == "done"), "it does not end")
-  answer <- json(ask(server, paste0(keyed, "/result"), key[[1L]], key[[2L]])$body)
+  expect(within(function() json(ask(server, place, "-H", token)$body)$state == "done"), "it does not end")
+  expect(ask(server, paste0(place, "/result"), "-H", token)$body == "ann", "another client")
+  key <- "X-Key: the-key-of-bob-is-long-too"
+  keyed <- accept(server, "/keyed/job", "-H", key)
+  expect(within(function() json(ask(server, keyed, "-H", key)$body)$state == "done"), "it does not end")
+  answer <- json(ask(server, paste0(keyed, "/result"), "-H", key)$body)
   expect(answer$user == "bob" && length(answer$key) == 0L, "the handler has the key: ", toString(answer))
   kept <- unlist(lapply(Sys.glob(paste0(file, "*")), function(file) readBin(file, "raw", file.size(file))))
   for (secret in c("the-token-of-ann", "the-key-of-bob")) {

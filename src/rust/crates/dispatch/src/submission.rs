@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::owner::Owner;
 use crate::runs::{Of, Runs};
+use admission::NEVER;
 use bytes::Bytes;
 use shm::RequestId;
 use std::net::SocketAddr;
@@ -48,6 +49,28 @@ pub struct Submission {
     pub batch: Option<Batch>,
     /// the one worker that it may go to: without it, its outcome is [`Outcome::Stale`]
     pub owner: Option<Owner>,
+}
+
+impl Submission {
+    /// What no client has asked for: it takes no place in the queue, and as long as it takes.
+    pub fn of_server(from: Origin, generation: u32, route: u32) -> Self {
+        Submission {
+            request: 0,
+            from,
+            generation,
+            route,
+            runs: Runs::R,
+            timeout: NEVER,
+            times_handler: false,
+            ends_with_client: false,
+            takes_notices: false,
+            counts: false,
+            peer: None,
+            opens: None,
+            batch: None,
+            owner: None,
+        }
+    }
 }
 
 /// How many requests of a route a worker takes at a time, where it takes several.

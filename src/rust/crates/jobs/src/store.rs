@@ -25,6 +25,15 @@ pub struct Store {
     progress: HashMap<JobId, Progress>,
 }
 
+/// What steps in the life of a job depend on.
+struct Known {
+    /// its name in the file
+    number: i64,
+    state: State,
+    /// the latest
+    attempt: u32,
+}
+
 impl Store {
     /// Makes steps in one transaction: all of them are kept, or none.
     ///
@@ -148,7 +157,8 @@ impl Store {
     /// # Errors
     /// When the file cannot be read.
     pub fn progress(&mut self, id: JobId, attempt: u32, progress: Progress) -> Result<bool, StoreError> {
-        let runs = self.number(id, "state = 1 AND attempt = ?2", attempt)?.is_some();
+        let known = self.state(id)?;
+        let runs = known.is_some_and(|job| job.state == State::Running && job.attempt == attempt);
         if runs {
             self.progress.insert(id, progress);
         }
@@ -160,18 +170,13 @@ impl Store {
     /// # Errors
     /// When that could not be written.
     pub fn cancel(&mut self, id: JobId, keep: u64, now: u64) -> Result<Option<Cancelled>, StoreError> {
-        let Some((number, state)) = self.state(id)? else { return Ok(None) };
+        let Some(Known { number, state, attempt }) = self.state(id)? else { return Ok(None) };
         if state.is_over() {
             return Ok(Some(Cancelled::Over(state)));
         }
         self.finish(number, State::Cancelled, None, now, keep)?;
         self.progress.remove(&id);
-        if state != State::Running {
-            return Ok(Some(Cancelled::Now));
-        }
-        let attempt = "SELECT attempt FROM jobs WHERE number = ?";
-        let attempt = self.db.prepare_cached(attempt)?.query_row(params![number], |row| row.get(0))?;
-        Ok(Some(Cancelled::Running(attempt)))
+        Ok(Some(if state == State::Running { Cancelled::Running(attempt) } else { Cancelled::Now }))
     }
 
     /// Has a job run that has failed or was cancelled, as if it were new. Whether there is one.
@@ -179,7 +184,9 @@ impl Store {
     /// # Errors
     /// When that could not be written.
     pub fn retry(&mut self, id: JobId, now: u64) -> Result<bool, StoreError> {
-        let Some((number, State::Failed | State::Cancelled)) = self.state(id)? else { return Ok(false) };
+        let Some(Known { number, state: State::Failed | State::Cancelled, .. }) = self.state(id)? else {
+            return Ok(false);
+        };
         let again = "UPDATE jobs SET state = 0, due = ?, failures = 0, losses = 0, ended = NULL, forget = NULL,
                      error = NULL WHERE number = ?";
         self.db.prepare_cached(again)?.execute(params![now as i64, number])?;
@@ -205,17 +212,13 @@ impl Store {
         Ok(self.db.prepare_cached(old)?.execute(params![now as i64])?)
     }
 
-    /// The number and state of a job.
-    fn state(&self, id: JobId) -> Result<Option<(i64, State)>, StoreError> {
-        let mut found = self.db.prepare_cached("SELECT number, state FROM jobs WHERE id = ?")?;
-        let row = found.query_row(params![id.bytes()], |row| Ok((row.get(0)?, State::of_number(row.get(1)?))));
+    /// How a job is.
+    fn state(&self, id: JobId) -> Result<Option<Known>, StoreError> {
+        let mut found = self.db.prepare_cached("SELECT number, state, attempt FROM jobs WHERE id = ?")?;
+        let row = found.query_row(params![id.bytes()], |row| {
+            Ok(Known { number: row.get(0)?, state: State::of_number(row.get(1)?), attempt: row.get(2)? })
+        });
         Ok(row.optional()?)
-    }
-
-    /// The number of a job, where `condition` holds with this value.
-    fn number(&self, id: JobId, condition: &str, value: u32) -> Result<Option<i64>, StoreError> {
-        let found = format!("SELECT number FROM jobs WHERE id = ?1 AND {condition}");
-        Ok(self.db.prepare_cached(&found)?.query_row(params![id.bytes(), value], |row| row.get(0)).optional()?)
     }
 }
 

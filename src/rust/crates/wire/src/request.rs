@@ -36,8 +36,14 @@ pub enum BodyRef<'a> {
     },
 }
 
+impl Default for BodyRef<'_> {
+    fn default() -> Self {
+        BodyRef::Inline(&[])
+    }
+}
+
 /// What the server knows of a request before its headers and params.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct RequestHead<'a> {
     /// names the request in logs, error bodies and `req$id`
     pub id: u64,

@@ -459,7 +459,7 @@ impl Worker {
 mod tests {
     use super::*;
     use shm::{pair, ServerEnd};
-    use wire::{BodyRef, ContentType, Reply, ReplyBody, ReplyHead, RequestHead};
+    use wire::{ContentType, Reply, ReplyBody, ReplyHead, RequestHead};
 
     fn server() -> (ServerEnd, Worker) {
         let (server, end) = pair(None).unwrap();
@@ -467,23 +467,7 @@ mod tests {
     }
 
     fn send(server: &mut ServerEnd, id: RequestId) {
-        let head = RequestHead {
-            id: 1,
-            route: 0,
-            flags: 0,
-            remote_port: 1,
-            method: b"GET",
-            target: b"/",
-            path: b"/",
-            base_path: b"",
-            job: b"",
-            remote_addr: b"",
-            tls: b"",
-            auth: b"",
-            session: b"",
-            terms: b"",
-            body: BodyRef::Inline(b""),
-        };
+        let head = RequestHead { id: 1, method: b"GET", target: b"/", path: b"/", ..RequestHead::default() };
         let mut message = Vec::new();
         head.encode(&[] as &[&[u8]], std::iter::empty, &mut message);
         server.slots.claim(id);

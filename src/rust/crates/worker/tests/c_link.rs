@@ -10,7 +10,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wire::stream::{worth, Order, Part, FIRST, WINDOW};
-use wire::{BodyRef, Reply, ReplyBody, RequestHead};
+use wire::{Reply, ReplyBody, RequestHead};
 use worker::{CLink, CRest, CRoute};
 
 const INLINE: u32 = 0;
@@ -88,19 +88,13 @@ impl Server {
         let head = RequestHead {
             id: 7,
             route,
-            flags: 0,
             remote_port: 1,
             method: b"GET",
             target: path.as_bytes(),
             path: path.as_bytes(),
-            base_path: b"",
-            job: b"",
             remote_addr: b"::1",
-            tls: b"",
-            auth: b"",
-            session: b"",
             terms,
-            body: BodyRef::Inline(b""),
+            ..RequestHead::default()
         };
         let mut message = Vec::new();
         head.encode(&[] as &[&[u8]], std::iter::empty, &mut message);

@@ -5,7 +5,7 @@ use super::requests::Choice;
 use super::Dispatcher;
 use crate::outcome::Outcome;
 use crate::request::{Asker, Key, Waiter};
-use crate::runs::{Of, Runs};
+use crate::runs::Of;
 use crate::submission::{Origin, Submission};
 use crate::tasks::{Parent, Wanted};
 use admission::{Late, NEVER};
@@ -72,21 +72,12 @@ impl Dispatcher {
         }
         let left = wanted.parent.map_or(NEVER, |parent| parent.deadline.saturating_sub(now()));
         let generation = self.workers[at].generation;
+        let from = wanted.parent.map_or(Origin { client: asker.worker.into(), connection: 0 }, |parent| parent.from);
         let submission = Submission {
             request: wanted.parent.map_or(0, |parent| parent.request),
-            from: wanted.parent.map_or(Origin { client: asker.worker.into(), connection: 0 }, |parent| parent.from),
-            generation,
-            route: task.route,
-            runs: Runs::R,
             timeout: if task.timeout == 0 { left } else { task.timeout.min(left) },
-            times_handler: false,
             ends_with_client: true,
-            takes_notices: false,
-            counts: false,
-            peer: None,
-            opens: None,
-            batch: None,
-            owner: None,
+            ..Submission::of_server(from, generation, task.route)
         };
         let mut message = self.entries.buffer();
         head(submission.request, task.route, task.call).encode(&[] as &[&[u8]], std::iter::empty, &mut message);
@@ -141,22 +132,8 @@ impl Dispatcher {
         if !worker.lane(Of::R).is_some_and(|lane| lane.link.has_slot()) {
             return self.tasks.unsent.push((asker, message));
         }
-        let submission = Submission {
-            request: 0,
-            from: Origin { client: asker.worker.into(), connection: 0 },
-            generation: worker.generation,
-            route: asker.route + 1,
-            runs: Runs::R,
-            timeout: NEVER,
-            times_handler: false,
-            ends_with_client: false,
-            takes_notices: false,
-            counts: false,
-            peer: None,
-            opens: None,
-            batch: None,
-            owner: None,
-        };
+        let from = Origin { client: asker.worker.into(), connection: 0 };
+        let submission = Submission::of_server(from, worker.generation, asker.route + 1);
         let mut encoded = self.entries.buffer();
         head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);
         let key = self.entries.add(submission, encoded, now(), Waiter::Nobody);
@@ -165,23 +142,8 @@ impl Dispatcher {
 }
 
 fn head(id: u64, route: u32, body: &[u8]) -> RequestHead<'_> {
-    RequestHead {
-        id,
-        route,
-        flags: 0,
-        remote_port: 0,
-        method: b"TASK",
-        target: b"/",
-        path: b"/",
-        base_path: b"",
-        job: b"",
-        remote_addr: b"",
-        tls: b"",
-        auth: b"",
-        session: b"",
-        terms: b"",
-        body: BodyRef::Inline(body),
-    }
+    let body = BodyRef::Inline(body);
+    RequestHead { id, route, method: b"TASK", target: b"/", path: b"/", body, ..RequestHead::default() }
 }
 
 /// What a task's handler has replied, if it has come to its end.

@@ -610,20 +610,11 @@ async fn what_runs_is_told_with_what_its_client_asked_for() {
     dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     let head = wire::RequestHead {
         id: 7,
-        route: 0,
-        flags: 0,
-        remote_port: 0,
         method: b"POST",
         target: b"/a<b>?token=secret",
         path: b"/a<b>",
-        base_path: b"",
-        job: b"",
         remote_addr: b"127.0.0.1",
-        tls: b"",
-        auth: b"",
-        session: b"",
-        terms: b"",
-        body: wire::BodyRef::Inline(b""),
+        ..wire::RequestHead::default()
     };
     dispatcher.shared.outstanding.fetch_add(1, Relaxed);
     let submission = Submission { request: 7, ..of(0, 1) };

@@ -64,17 +64,13 @@ async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: 
         let failed = |e| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the body cannot be kept").because(e);
         new.body = Some(read.map_err(failed)?);
     }
-    let kept = async {
-        let desk = jobs.desk()?;
-        desk.ask(move |store| {
-            Ok(match store.accept(&new, now())? {
-                Accepted::New(id) | Accepted::Existing(id) => store.find(id)?,
-                Accepted::Full => None,
-            })
+    let kept = jobs.ask(move |store| {
+        Ok(match store.accept(&new, now())? {
+            Accepted::New(id) | Accepted::Existing(id) => store.find(id)?,
+            Accepted::Full => None,
         })
-        .await
-    };
-    match kept.await.map_err(|e| jobs.failed(&e))? {
+    });
+    match kept.await? {
         Some(job) => {
             jobs.changed(job.id);
             let place = format!("{place}/{}", job.id);

@@ -1,10 +1,9 @@
 //! A job that a client asks for.
 
 use super::changes::Listener;
-use super::{shown, JobRoute, Jobs};
+use super::{nothing, shown, JobRoute, Jobs};
 use crate::view::View;
 use ::jobs::{Job, JobId};
-use http::StatusCode;
 use httpd::Failure;
 use std::sync::Arc;
 
@@ -24,16 +23,16 @@ impl Asked {
 
     /// The job. One of another kind is none: other policies may be around it.
     pub async fn find(&self) -> Result<Job, Failure> {
-        let nothing = || Failure::new(StatusCode::NOT_FOUND, "there is no such job, or not any more");
         let id = self.id.ok_or_else(nothing)?;
-        let desk = self.jobs.desk().map_err(|e| self.jobs.failed(&e))?;
-        let found = desk.ask(move |store| store.find(id)).await.map_err(|e| self.jobs.failed(&e))?;
+        let found = self.jobs.ask(move |store| store.find(id)).await?;
         found.filter(|job| job.kind == self.kind).ok_or_else(nothing)
     }
 
-    /// Hears of the job from now on.
-    pub fn listen(&self, id: JobId) -> Listener {
-        self.jobs.changes.listen(id)
+    /// The job, and what happens to it from then on.
+    pub async fn follow(&self) -> Result<(Job, Listener), Failure> {
+        // before the look, so that no change falls between
+        let listener = self.jobs.changes.listen(self.id.ok_or_else(nothing)?);
+        Ok((self.find().await?, listener))
     }
 
     /// The address of the job, for its client.

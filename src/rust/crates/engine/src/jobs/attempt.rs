@@ -2,9 +2,10 @@
 
 use super::outcome::{end_of, Ended};
 use super::{JobRoute, Jobs};
+use crate::app::App;
 use crate::context::Context;
 use ::jobs::{now, Attempt, End, JobId, Kept, Progress, Rules, State};
-use dispatch::{Origin, Outcome, Runs, Submission};
+use dispatch::{Origin, Outcome, Submission};
 use observe::Level;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
@@ -47,10 +48,11 @@ impl Drop for Unfinished {
 pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Receiver<()>) {
     let jobs = context.jobs.clone();
     let mut unfinished = Unfinished { jobs: jobs.clone(), id: attempt.id, attempt: attempt.attempt, is_over: false };
+    // the same for all of it: in another app the number may be another route
     let app = context.app();
-    let Some((number, job)) = app.kinds_of_jobs().find(|(_, job)| job.kind == attempt.kind) else { return };
+    let Some((route, job)) = app.kinds_of_jobs().find(|(_, job)| job.kind == attempt.kind) else { return };
     let Ended { end, why } = tokio::select! {
-        ended = make(&context, &attempt, number) => ended,
+        ended = make(&context, &app, &attempt, route) => ended,
         _ = cancelled => {
             unfinished.is_over = true;
             return;
@@ -103,34 +105,27 @@ async fn keep(jobs: &Jobs, attempt: &Attempt, end: End, rules: Rules, name: &str
     }
 }
 
-async fn make(context: &Context, attempt: &Attempt, route: u32) -> Ended {
+async fn make(context: &Context, app: &App, attempt: &Attempt, route: u32) -> Ended {
     let body = match body_of(&context.jobs, attempt).await {
         Ok(body) => body,
         Err(e) => return Ended::back(&format!("its body could not be written: {e}")),
     };
-    let app = context.app();
     let mut message = Vec::new();
-    if let Err(why) = encode(attempt, route, body.as_ref(), &mut message) {
-        return Ended::broken(&why);
-    }
+    let request = match encode(attempt, route, body.as_ref(), &mut message) {
+        Ok(request) => request,
+        Err(why) => return Ended::broken(&why),
+    };
     let mut kind = DefaultHasher::new();
     attempt.kind.hash(&mut kind);
+    // jobs of a kind take turns with clients, as one of them
+    let from = Origin { client: kind.finish(), connection: 0 };
     let submission = Submission {
-        request: Request::decode(&message).map_or(0, |request| request.head.id),
-        // jobs of a kind take turns with clients, as one of them
-        from: Origin { client: kind.finish(), connection: 0 },
-        generation: app.generation,
-        route,
-        runs: Runs::R,
+        request,
         timeout: app.target(route).timeout,
         times_handler: true,
         ends_with_client: true,
         takes_notices: true,
-        counts: false,
-        peer: None,
-        opens: None,
-        batch: None,
-        owner: None,
+        ..Submission::of_server(from, app.generation, route)
     };
     let Some(mut ticket) = context.queue.submit(submission, |out| out.extend_from_slice(&message)) else {
         return Ended::back("the queue is full");
@@ -171,8 +166,8 @@ async fn body_of(jobs: &Jobs, attempt: &Attempt) -> io::Result<Option<(TempPath,
     written.await.map_err(io::Error::other)?
 }
 
-/// The message for the worker: what was accepted, as an attempt.
-fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &mut Vec<u8>) -> Result<(), String> {
+/// Writes the message for the worker: what was accepted, as an attempt. Its name in the log.
+fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &mut Vec<u8>) -> Result<u64, String> {
     let request = Request::decode(&attempt.request).map_err(|e| format!("its request cannot be read: {e}"))?;
     let job = format!("{{\"id\":\"{}\",\"attempt\":{}}}", attempt.id, attempt.attempt);
     let body = match body {
@@ -182,5 +177,5 @@ fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &m
     let head = RequestHead { route, job: job.as_bytes(), body, ..request.head };
     let params: Vec<_> = request.params().collect();
     head.encode(&params, || request.headers(), out);
-    Ok(())
+    Ok(head.id)
 }

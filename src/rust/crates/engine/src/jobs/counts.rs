@@ -1,11 +1,11 @@
 //! How many jobs there are. The store looks at all of them to count them: what it has counted is told for a while.
 
-use super::Jobs;
+use super::{locked, Jobs};
 use ::jobs::{State, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
@@ -36,14 +36,17 @@ pub struct JobCounts {
 impl JobCounts {
     /// By the names of the states, in the order of a job's life.
     pub fn by_state(&self) -> [(&'static str, u64); 6] {
-        let of = |state: State, n| (state.name(), n);
+        self.counts().map(|(state, n)| (state.name(), n))
+    }
+
+    fn counts(&self) -> [(State, u64); 6] {
         [
-            of(State::Waiting, self.waiting),
-            of(State::Running, self.running),
-            of(State::Scheduled, self.scheduled),
-            of(State::Done, self.done),
-            of(State::Failed, self.failed),
-            of(State::Cancelled, self.cancelled),
+            (State::Waiting, self.waiting),
+            (State::Running, self.running),
+            (State::Scheduled, self.scheduled),
+            (State::Done, self.done),
+            (State::Failed, self.failed),
+            (State::Cancelled, self.cancelled),
         ]
     }
 
@@ -86,13 +89,8 @@ impl Counts {
     /// Those of all kinds.
     pub fn all(&self) -> JobCounts {
         let mut all = JobCounts::default();
-        for (_, counts) in &self.0 {
-            all.waiting += counts.waiting;
-            all.running += counts.running;
-            all.scheduled += counts.scheduled;
-            all.done += counts.done;
-            all.failed += counts.failed;
-            all.cancelled += counts.cancelled;
+        for (state, n) in self.0.iter().flat_map(|(_, counts)| counts.counts()) {
+            all.add(state, n);
         }
         all
     }
@@ -165,11 +163,6 @@ impl Jobs {
 fn fresh(counted: &Mutex<Counted>) -> Option<Arc<Counts>> {
     let counted = locked(counted);
     counted.until.filter(|until| Instant::now() < *until).map(|_| counted.counts.clone())
-}
-
-fn locked<T>(counted: &Mutex<T>) -> MutexGuard<'_, T> {
-    // no code panics while holding this lock
-    counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How a job is, as it goes: Server-Sent Events, one for each change, until the job is over.
 
 use super::asked::Asked;
+use super::changes::Listener;
 use super::shown;
 use crate::respond::unstored;
 use ::jobs::Job;
@@ -38,25 +39,20 @@ pub struct Wanted {
 }
 
 /// The events of a job, which is like this now.
-pub fn answer(asked: Asked, job: Job, wanted: &Wanted) -> Response {
+pub fn answer(asked: Asked, (job, listener): (Job, Listener), wanted: &Wanted) -> Response {
     if wanted.has_all && job.state.is_over() {
         // which has browsers stop (HTML, section 9.2.3)
         return Response::new(StatusCode::NO_CONTENT, Default::default(), Body::empty());
     }
     let (writer, reader) = pipe(None);
-    tokio::spawn(tell(asked, job, writer));
+    tokio::spawn(tell(asked, job, listener, writer));
     let mut response = unstored(StatusCode::OK, EVENTS, "");
     response.body = Body::pipe(reader);
     response
 }
 
 /// Writes the events, until the job is over or forgotten, its client has left, or the server is to end.
-async fn tell(asked: Asked, mut job: Job, writer: PipeWriter) {
-    let mut listener = asked.listen(job.id);
-    if let Ok(found) = asked.find().await {
-        // it may be further since
-        job = found;
-    }
+async fn tell(asked: Asked, mut job: Job, mut listener: Listener, writer: PipeWriter) {
     let mut said = String::new();
     loop {
         let text = shown::text(&job, asked.place());

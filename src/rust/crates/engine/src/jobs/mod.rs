@@ -24,7 +24,7 @@ pub use shown::{JobLine, JobProgress};
 
 use crate::config::{JobPart, Settings};
 use crate::view::View;
-use ::jobs::{now, Cancelled, Desk, JobId, Place, StoreError};
+use ::jobs::{now, Cancelled, Desk, JobId, Place, Store, StoreError};
 use changes::Changes;
 use counts::{Attempts, Counted};
 use http::StatusCode;
@@ -43,6 +43,9 @@ use tokio::sync::{oneshot, Notify};
 pub type Answering = Pin<Box<dyn Future<Output = Responded> + Send>>;
 
 type Responded = Result<Response, Failure>;
+
+/// What is said of a job that is none, or is not for the one who asks.
+const NONE: &str = "there is no such job, or not any more";
 
 /// How long a server that ends is waited for: it has the file until then.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -141,6 +144,16 @@ impl Jobs {
         Ok(self.desk.get_or_init(|| desk))
     }
 
+    /// Has the store do this, for a client.
+    async fn ask<T, F>(&self, act: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Store) -> Result<T, StoreError> + Send + 'static,
+    {
+        let asked = async { self.desk()?.ask(act).await };
+        asked.await.map_err(|e| self.failed(&e))
+    }
+
     /// Has a job not run any more, and interrupts the attempt that does. `None` when there is no such job. One that is
     /// over stays as it is.
     async fn cancel(&self, id: JobId, keep: u64) -> Result<Option<Cancelled>, StoreError> {
@@ -175,13 +188,11 @@ impl Jobs {
     }
 
     fn missed(&self) -> MutexGuard<'_, HashSet<(JobId, u32)>> {
-        // no code panics while holding this lock
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.missed)
     }
 
     fn under_way(&self) -> MutexGuard<'_, HashMap<JobId, UnderWay>> {
-        // no code panics while holding this lock
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.under_way)
     }
 
     /// Something is different now of a job: those that wait for it look again, and there may be another to begin.
@@ -195,4 +206,14 @@ impl Jobs {
         self.log.line(Level::Error, &format!("the store of jobs: {e}"));
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "jobs cannot be read or written now")
     }
+}
+
+/// What a client is told of a job that is none.
+fn nothing() -> Failure {
+    Failure::new(StatusCode::NOT_FOUND, NONE)
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    // no code panics while holding one of these locks
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 
 use super::counts::{Counts, JobCounts};
 use super::shown::JobLine;
-use super::Jobs;
+use super::{Jobs, NONE};
 use crate::pool::Pool;
 use ::jobs::{now, Cancelled, JobId, State, Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 /// How long a cancelled job of a kind that the app does not have any more can be asked for, in ms: a day, the default.
 const KEEP: u64 = 24 * 3_600_000;
-
-const NONE: &str = "there is no such job, or not any more";
 
 /// See the module. Its answers may be awaited by any runtime.
 #[derive(Clone)]

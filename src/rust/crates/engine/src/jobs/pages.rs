@@ -1,7 +1,7 @@
 //! What clients ask of a job: how it is, what has come of it, that it ends.
 
 use super::asked::Asked;
-use super::{events, shown, Answering, JobRoute, Jobs};
+use super::{events, nothing, shown, Answering, JobRoute, Jobs};
 use crate::view::View;
 use ::jobs::{Cancelled, State};
 use exchange::RequestView as _;
@@ -22,14 +22,11 @@ pub fn show(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering {
     let events = events::wanted(view.header(b"accept"), view.header(b"last-event-id"));
     let asked = Asked::new(jobs, job, view, "");
     Box::pin(async move {
-        let mut job = asked.find().await?;
+        let (mut job, mut listener) = asked.follow().await?;
         if let Some(wanted) = events {
-            return Ok(events::answer(asked, job, &wanted));
+            return Ok(events::answer(asked, (job, listener), &wanted));
         }
         if let Some(until) = until {
-            let mut listener = asked.listen(job.id);
-            // it may have ended since
-            job = asked.find().await?;
             while !job.state.is_over() && timeout_at(until, listener.changed()).await == Ok(true) {
                 job = asked.find().await?;
             }
@@ -60,10 +57,7 @@ pub fn result(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
             };
             return Err(Failure::new(StatusCode::CONFLICT, why));
         }
-        let desk = asked.jobs.desk().map_err(|e| asked.jobs.failed(&e))?;
-        let found = desk.ask(move |store| store.result(job.id)).await.map_err(|e| asked.jobs.failed(&e))?;
-        let gone = || Failure::new(StatusCode::NOT_FOUND, "there is no such job, or not any more");
-        let outcome = found.ok_or_else(gone)?;
+        let outcome = asked.jobs.ask(move |store| store.result(job.id)).await?.ok_or_else(nothing)?;
         let mut fields = ResponseFields::default();
         if let Some(content_type) = &outcome.content_type {
             fields.set(&CONTENT_TYPE, content_type);
@@ -80,16 +74,12 @@ pub fn cancel(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
     let asked = Asked::new(jobs, job, view, "");
     Box::pin(async move {
         let id = asked.find().await?.id;
-        let ended = async {
-            let cancelled = asked.jobs.cancel(id, keep).await?;
-            let desk = asked.jobs.desk()?;
-            let left = desk.ask(move |store| match cancelled {
-                Some(Cancelled::Over(_)) => store.remove(id).map(|_| None),
-                _ => store.find(id),
-            });
-            left.await
-        };
-        Ok(match ended.await.map_err(|e| asked.jobs.failed(&e))? {
+        let cancelled = asked.jobs.cancel(id, keep).await.map_err(|e| asked.jobs.failed(&e))?;
+        let left = asked.jobs.ask(move |store| match cancelled {
+            Some(Cancelled::Over(_)) => store.remove(id).map(|_| None),
+            _ => store.find(id),
+        });
+        Ok(match left.await? {
             Some(job) => shown::job(StatusCode::OK, &job, asked.place()),
             None => Response::new(StatusCode::NO_CONTENT, ResponseFields::default(), Body::empty()),
         })

@@ -1,11 +1,13 @@
 //! What a route has to do with jobs.
 
+use super::schedule::Schedule;
 use crate::config::{JobConfig, JobPart};
 use crate::edge::auth::config::SchemeConfig;
 use crate::edge::policies::{PolicyConfig, RuleConfig};
 use ::jobs::Rules;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::HeaderName;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// See the module.
@@ -17,8 +19,8 @@ pub struct JobRoute {
     /// most that run at once
     pub at_once: usize,
     pub priority: i32,
-    /// how often there is one by itself, in ms
-    pub every: Option<u64>,
+    /// when there is one by itself
+    pub schedule: Option<Arc<Schedule>>,
     /// fields by which clients authenticate: they are not kept on a disk, what they proved is, as `req$auth`
     pub secrets: Arc<[HeaderName]>,
 }
@@ -38,13 +40,15 @@ pub fn secrets(policies: &[PolicyConfig]) -> Arc<[HeaderName]> {
 impl JobRoute {
     pub fn new(config: &JobConfig, secrets: &Arc<[HeaderName]>) -> Self {
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
+        let priority = config.priority as i32;
+        let every = config.every.map(ms).and_then(NonZeroU64::new);
         JobRoute {
             part: config.part,
             kind: config.kind.clone(),
             rules: Rules { retries: config.retries as u32, backoff: ms(config.backoff), keep: ms(config.keep) },
             at_once: config.at_once.map_or(usize::MAX, |most| most as usize),
-            priority: config.priority as i32,
-            every: config.every.map(ms).filter(|every| *every > 0),
+            priority,
+            schedule: every.map(|every| Arc::new(Schedule::new(every, &config.kind, priority))),
             secrets: secrets.clone(),
         }
     }

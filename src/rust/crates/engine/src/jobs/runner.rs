@@ -1,6 +1,5 @@
 //! What begins attempts: as many as workers can be spared for, whenever something may have changed.
 
-use super::schedule::Scheduled;
 use super::{attempt, JobRoute, UnderWay};
 use crate::context::Context;
 use ::jobs::{now, Room, StoreError};
@@ -44,7 +43,7 @@ pub fn run(context: Arc<Context>) {
 async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     let jobs = &context.jobs;
     let app = context.app();
-    let scheduled: Vec<_> = app.kinds_of_jobs().filter_map(|(_, job)| Scheduled::new(job)).collect();
+    let scheduled: Vec<_> = app.kinds_of_jobs().filter_map(|(_, job)| job.schedule.clone()).collect();
     let desk = if scheduled.is_empty() { jobs.desk.get() } else { Some(jobs.desk()?) };
     let Some(desk) = desk.filter(|_| !jobs.ends.load(Relaxed)) else { return Ok(None) };
     let turn = scheduled.iter().map(|kind| kind.wait(now())).min();

@@ -114,14 +114,9 @@ impl Identity {
             method: name(&what).as_bytes(),
             target: self.path.as_bytes(),
             path: self.path.as_bytes(),
-            base_path: b"",
-            job: b"",
             remote_addr: self.from.client().address.as_bytes(),
-            tls: b"",
-            auth: b"",
-            session: b"",
-            terms: b"",
             body: BodyRef::Inline(&body),
+            ..RequestHead::default()
         };
         let ticket = context.queue.submit(submission, |out| head.encode(&self.params, std::iter::empty, out))?;
         watch_closely();

@@ -48,20 +48,17 @@ impl Ask<'_> {
     pub fn message(&self) -> Vec<u8> {
         let head = RequestHead {
             id: 0xabc,
-            route: 0,
             flags: self.flags,
             remote_port: 4711,
             method: self.method.as_bytes(),
             target: self.target.as_bytes(),
             path: self.target.split('?').next().unwrap().as_bytes(),
             base_path: self.base_path,
-            job: b"",
             remote_addr: b"127.0.0.1",
             tls: self.tls,
             auth: self.auth,
-            session: b"",
-            terms: b"",
             body: self.body,
+            ..RequestHead::default()
         };
         let mut message = Vec::new();
         let headers = || self.headers.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
