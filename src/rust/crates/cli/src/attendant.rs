@@ -224,13 +224,17 @@ impl Attendant {
 
     /// Loads the app anew, after what is being loaded now.
     fn reload(&mut self, reply: Option<Reply>) {
-        let starts = self.dev.is_some() && self.url.is_none();
-        if self.reloading.is_some() || starts {
+        if self.reloading.is_some() || self.starts() {
             self.next.get_or_insert_default().extend(reply);
         } else {
             self.reloading = Some(reply.into_iter().collect());
             self.service.reload(self.recipe.source());
         }
+    }
+
+    /// Whether the app is loaded for the first time: another time waits for that.
+    fn starts(&self) -> bool {
+        self.dev.is_some() && self.url.is_none()
     }
 
     fn reloaded(&mut self, outcome: &Reloaded) {
@@ -240,6 +244,9 @@ impl Attendant {
     }
 
     fn reload_next(&mut self) {
+        if self.starts() {
+            return;
+        }
         if let Some(replies) = self.next.take() {
             self.reloading = Some(replies);
             self.service.reload(self.recipe.source());

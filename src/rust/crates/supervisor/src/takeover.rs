@@ -185,10 +185,13 @@ impl Supervisor {
 
     /// A generation does not come about; the one before goes on, if there is one.
     pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
-        if self.stage.is_starting() {
+        let starts = self.stage.is_starting();
+        if starts {
             if !self.options.stays || matches!(kind, Failure::Listen | Failure::System) {
                 return self.fail(kind, message, now);
             }
+            // told first: those who come as soon as it listens are shown why
+            self.reload_failed(message.clone());
             self.open(now);
         }
         // when all ends, this one fails of that, and it has been told why
@@ -203,7 +206,9 @@ impl Supervisor {
         for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
             zygote.give_up(now, false);
         }
-        self.reload_failed(message);
+        if !starts {
+            self.reload_failed(message);
+        }
         self.reload_next();
     }
 
