@@ -68,7 +68,7 @@ is_alive <- function(pids) {
     # a zombie has ended
     file <- file.path("/proc", pid, "stat")
     status <- tryCatch(readLines(file, warn = FALSE), error = function(e) "", warning = function(w) "")
-    nzchar(status) && !grepl("^[0-9]+ \\(.*\\) [ZX]", status)
+    isTRUE(nzchar(status)) && !grepl("^[0-9]+ \\(.*\\) [ZX]", status)
   }, NA)
 }
 
@@ -76,7 +76,9 @@ is_alive <- function(pids) {
 parent_of <- function(pid) {
   file <- file.path("/proc", pid, "status")
   status <- tryCatch(readLines(file, warn = FALSE), error = function(e) NULL, warning = function(w) NULL)
-  if (is.null(status)) NA_integer_ else as.integer(sub("\\D+", "", grep("^PPid:", status, value = TRUE)))
+  # one that is ending may have an empty one
+  parent <- grep("^PPid:", status, value = TRUE)
+  if (length(parent)) as.integer(sub("\\D+", "", parent)) else NA_integer_
 }
 
 children_of <- function(pid) {
