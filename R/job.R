@@ -50,9 +50,14 @@
 #' @param every How often there is a job without a request, in seconds or a string such as `"1h"`; `NULL` for never:
 #'   at whole multiples of that since 1970-01-01 UTC, so `"1d"` is at midnight UTC. There is none while the one before
 #'   is not over, and one for all times that have passed without a server. The request has no body.
+#' @param cron The same at times of day, instead of `every`: a line as of crontab, with minute, hour, day of the month,
+#'   month and day of the week, such as `"30 8 * * MON-FRI"`, or `"@daily"`; `NULL` for never. A time that a change of
+#'   the clock leaves out is the first moment after it, and one that comes twice is the first.
+#' @param tz The time zone of `cron`, such as `"Europe/Berlin"`: one of [OlsonNames()].
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_progress()], [dr_jobs()], [dr_async()] for what a request waits for
+#' @seealso [dr_enqueue()] for jobs that the app asks for itself, [dr_progress()], [dr_jobs()], [dr_async()] for what a
+#'   request waits for
 #' @examples
 #' app <- dr_app()
 #' dr_job(app, "/fits", function(req) {
@@ -67,13 +72,13 @@
 #' app
 #' @export
 dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "10s", keep = "1d", at_once = NULL,
-                   priority = 0L, every = NULL, params = NULL, body = NULL, response = NULL, summary = NULL,
-                   description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
-                   max_body = NULL) {
+                   priority = 0L, every = NULL, cron = NULL, tz = "UTC", params = NULL, body = NULL, response = NULL,
+                   summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE,
+                   operation_id = NULL, max_body = NULL) {
   call <- sys.call()
   fun <- sys.function()
   job <- job_rules(retries, backoff, keep, at_once, priority, call)
-  job$every <- job_schedule(every, path, call)
+  job <- c(job, job_schedule(every, cron, tz, path, call))
   more <- mget(intersect(names(formals()), names(route_defaults)))
   job$path <- path
   add_route(app, "POST", path, handler, c(more, list(job = c(job, part = "accept"))), call, fun)
@@ -91,38 +96,27 @@ dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "
 }
 
 job_rules <- function(retries, backoff, keep, at_once, priority, call) {
-  count <- function(x, arg, least, null = FALSE) {
-    if (null && is.null(x)) return(NULL)
-    if (!(is_whole(x) && x >= least && abs(x) < 2^31)) {
-      right <- if (is.finite(least)) paste("a whole number from", least, "on") else "a whole number"
-      stop_argument(arg, paste0(right, if (null) ", or NULL"), x, call)
-    }
-    as.numeric(x)
-  }
   span <- function(x, arg) {
     x <- as_seconds(x)
     check_seconds_or_none(x, arg, call = call)
     as.numeric(x)
   }
   job <- list(
-    retries = count(retries, "retries", 0), backoff = span(backoff, "backoff"), keep = span(keep, "keep"),
-    priority = count(priority, "priority", -Inf)
+    retries = job_count(retries, "retries", 0, call = call),
+    backoff = span(backoff, "backoff"), keep = span(keep, "keep"),
+    priority = job_count(priority, "priority", -Inf, call = call)
   )
-  job$at_once <- count(at_once, "at_once", 1, null = TRUE)
+  job$at_once <- job_count(at_once, "at_once", 1, null = TRUE, call)
   job
 }
 
-# How often there is a job by itself, in seconds; NULL for never.
-job_schedule <- function(every, path, call) {
-  if (is.null(every)) return(NULL)
-  every <- as_seconds(every)
-  check_seconds(every, "every", call = call)
-  if (every < 1) stop_argument("every", "at least one second, or NULL", every, call)
-  if (length(parse_path(path, call)$names)) {
-    problem <- "`every` needs a path without placeholders: there is no request that would fill them"
-    stop_drover("argument", problem, call = call, argument = "every")
+job_count <- function(x, arg, least, null = FALSE, call) {
+  if (null && is.null(x)) return(NULL)
+  if (!(is_whole(x) && x >= least && abs(x) < 2^31)) {
+    right <- if (is.finite(least)) paste("a whole number from", least, "on") else "a whole number"
+    stop_argument(arg, paste0(right, if (null) ", or NULL"), x, call)
   }
-  as.numeric(every)
+  as.numeric(x)
 }
 
 # What the engine has to know of a route of jobs; NULL for others.

@@ -127,7 +127,7 @@ test_request <- function(client, method, path, query, headers, body, json, form,
   if (!startsWith(path, "/") || grepl("[ \r\n]", path)) {
     stop_argument("path", "a string that starts with \"/\", without spaces: escape them", path, call)
   }
-  content <- test_content(body, json, form, has_json, call)
+  content <- sent_content(body, json, form, has_json, call)
   fields <- c(
     test_fields(headers, call), Host = "localhost", "Content-Type" = content$type,
     if (length(client$cookies)) c(Cookie = paste0(names(client$cookies), "=", client$cookies, collapse = "; ")),
@@ -137,7 +137,7 @@ test_request <- function(client, method, path, query, headers, body, json, form,
   # what the test says goes before what would be said
   fields <- fields[!duplicated(tolower(names(fields))) | tolower(names(fields)) == "cookie"]
   target <- paste0(path, if (length(query)) paste0(if (grepl("?", path, fixed = TRUE)) "&" else "?",
-    test_pairs(query, "query", call)))
+    sent_pairs(query, "query", call)))
   request <- request_bytes(method, target, paste0(names(fields), ": ", fields), content$bytes)
   response <- ask_for_test(client, request, call)
   keep_cookies(client, response)
@@ -194,35 +194,6 @@ exchange <- function(request, timeout, call) {
     stop_drover("timeout", sprintf("no response came within %s seconds", format(timeout)), call = call)
   }
   answer
-}
-
-# list(bytes, type) of what is sent.
-test_content <- function(body, json, form, has_json, call) {
-  given <- c(body = !is.null(body), json = has_json && !is.null(json), form = !is.null(form))
-  if (sum(given) > 1L) {
-    problem <- sprintf("give one of `%s`", paste(names(given)[given], collapse = "` and `"))
-    stop_drover("argument", problem, call = call, argument = names(given)[given][[2L]])
-  }
-  if (given[["json"]]) {
-    return(list(bytes = charToRaw(enc2utf8(dr_to_json(json, auto_unbox = TRUE))), type = "application/json"))
-  }
-  if (given[["form"]]) {
-    return(list(bytes = charToRaw(test_pairs(form, "form", call)), type = "application/x-www-form-urlencoded"))
-  }
-  if (is.null(body)) return(list(bytes = raw()))
-  if (is.raw(body)) return(list(bytes = body, type = "application/octet-stream"))
-  check_string(body, "body", call = call)
-  list(bytes = charToRaw(enc2utf8(body)), type = "text/plain; charset=utf-8")
-}
-
-# `a=1&b=x%20y`
-test_pairs <- function(values, arg, call) {
-  right <- "a named list, or a named vector, of strings, numbers and logicals"
-  if (is.null(names(values)) || !all(nzchar(names(values)))) stop_argument(arg, right, values, call)
-  values <- unlist(as.list(values))
-  if (!is.atomic(values)) stop_argument(arg, right, values, call)
-  escape <- function(x) vapply(enc2utf8(as.character(x)), utils::URLencode, "", reserved = TRUE, USE.NAMES = FALSE)
-  paste0(escape(names(values)), "=", escape(values), collapse = "&")
 }
 
 test_fields <- function(headers, call) {

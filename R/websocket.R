@@ -145,5 +145,9 @@ refuse_ws_argument <- function(both) {
 }
 
 stop_no_server <- function(unused) {
-  stop_drover("state", "no server runs in this session: there are no WebSockets", call = sys.call(-1L))
+  stop_drover("state", "no server runs in this session, and no worker of one is it", call = sys.call(-1L))
+}
+
+stop_no_answer <- function(unused = NULL) {
+  stop_drover("state", "the server does not answer: it is ending, or has too much to do", call = sys.call(-1L))
 }

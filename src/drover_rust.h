@@ -140,6 +140,8 @@ drv_str drv_failed_requests(const drv_service *, const drv_session *, drv_str id
 
 /* jobs.rs: as for failed.rs; a state and a kind, or empty for all */
 drv_str drv_jobs(const drv_service *, const drv_session *, drv_str state, drv_str kind, uint32_t most);
+/* what is wrong; NA when nothing is */
+drv_str drv_cron_wrong(drv_str line, drv_str zone);
 
 /* streams.rs: streams by their numbers, from 1; 0 is none */
 uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t ends_on_drain);
@@ -186,11 +188,11 @@ typedef struct {
   drv_str text; /* of a connect the sub-protocol, of a close the reason */
 } drv_event;
 typedef struct {
-  int32_t kind;  /* enum in websockets.c */
-  int32_t small; /* whether a message is bytes; the code of a close */
+  int32_t kind;  /* enum in commands.h */
+  int32_t small; /* whether a message is bytes; the code of a close; by what is purged */
   double connection;
-  drv_str room;
-  drv_str bytes; /* a message, a reason, or a name */
+  drv_str room;  /* or what is purged, or where a job is accepted */
+  drv_str bytes; /* a message, a reason, a name, or a job */
 } drv_command;
 /* the field of a request that has the message of a WebSocket */
 enum { DRV_MESSAGE_FIELD = 24 };

@@ -1,12 +1,12 @@
 /* What R may call, in one table. */
-#include "websockets.h"
-#include "websocket_client.h"
+#include "commands.h"
 #include "console.h"
 #include "events.h"
 #include "exchange.h"
 #include "fork_safety.h"
 #include "inspection.h"
 #include "interface.h"
+#include "jobs.h"
 #include "json.h"
 #include "later.h"
 #include "leave.h"
@@ -35,6 +35,8 @@
 #include "tls.h"
 #include "uploads.h"
 #include "values.h"
+#include "websocket_client.h"
+#include "websockets.h"
 #include "worker.h"
 #include "yaml.h"
 #include "zygote.h"
@@ -179,6 +181,8 @@ static const R_CallMethodDef calls[] = {
     CALL("ws_members", drv_websocket_members, 1),
     CALL("ws_rooms", drv_websocket_rooms, 0),
     CALL("cache_purge", drv_cache_purge, 2),
+    CALL("job_cron_wrong", drv_job_cron_wrong, 2),
+    CALL("job_enqueue", drv_job_enqueue, 2),
     CALL("ws_send", drv_websocket_send, 3),
     CALL("yaml", drv_yaml, 1),
     CALL("zygote_adopt", drv_zygote_adopt, 1),

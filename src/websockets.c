@@ -1,25 +1,18 @@
-/* What R wants the server to do. WebSockets as R has them: `conn` objects, the call of a handler for a message, and
- * what handlers want sent. The sockets are the server's, and so are rooms and the states of connections: a worker has
- * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/policy-cache.R,
+/* WebSockets as R has them: `conn` objects, the call of a handler for a message, and what handlers want sent. The
+ * sockets are the server's, and so are rooms and the states of connections: a worker has nothing of them that it could
+ * take with it. Neighbours: commands.c, by which the server is told; R/websocket*.R;
  * rust/crates/binding/src/websockets.rs. */
 #include "websockets.h"
 #include "build.h"
-#include "clock.h"
+#include "commands.h"
 #include "r.h"
 #include "request.h"
-#include "service.h"
-#include "session.h"
 #include "state.h"
 #include "strings.h"
 #include "values.h"
-#include <poll.h>
 #include <string.h>
 
 enum { CONNECT = 0, TEXT = 1, BINARY = 2, CLOSED = 3 };
-enum { SEND = 0, CLOSE = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, MEMBERS = 5, ROOMS = 6, PURGE = 7 };
-
-/* How long the answer of the server is waited for: it is given at once, unless the server has gone. */
-#define ANSWER_MS 10000
 
 static SEXP symbol(SEXP *kept, const char *name) {
   if (!*kept) *kept = Rf_install(name);
@@ -150,19 +143,11 @@ SEXP drv_websocket_event(SEXP handlers, SEXP cell, SEXP params) {
 
 /* ---- what is to be done ----------------------------------------------------------------------------------------- */
 
-static void refuse(const char *argument, SEXP value) {
-  SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
-  SET_VECTOR_ELT(both, 0, Rf_mkString(argument));
-  SET_VECTOR_ELT(both, 1, value);
-  drv_call_package("refuse_ws_argument", both);
-  Rf_error("unreachable");
-}
-
 /* The number of a connection: a `conn` is one. */
 static double id_of(SEXP id) {
   if (TYPEOF(id) == INTSXP && XLENGTH(id) == 1 && INTEGER(id)[0] > 0) return INTEGER(id)[0];
   if (TYPEOF(id) != REALSXP || XLENGTH(id) != 1 || !(REAL(id)[0] >= 1 && REAL(id)[0] < 9007199254740992.0))
-    refuse("conn", id);
+    drv_refuse("conn", id);
   return REAL(id)[0];
 }
 
@@ -171,13 +156,13 @@ static int is_one_string(SEXP x) {
 }
 
 static drv_str text_argument(const char *name, SEXP x) {
-  if (!is_one_string(x)) refuse(name, x);
+  if (!is_one_string(x)) drv_refuse(name, x);
   return drv_text(x);
 }
 
 static drv_str room_argument(SEXP room) {
   drv_str text = text_argument("room", room);
-  if (!text.len) refuse("room", room);
+  if (!text.len) drv_refuse("room", room);
   return text;
 }
 
@@ -190,7 +175,7 @@ static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
   }
   if (TYPEOF(*message) == VECSXP) *message = drv_call_package("ws_json", *message);
   PROTECT(*message);
-  if (!is_one_string(*message)) refuse("msg", *message);
+  if (!is_one_string(*message)) drv_refuse("msg", *message);
   int given = Rf_asLogical(binary);
   *is_binary = given == TRUE;
   drv_str text = drv_text(*message);
@@ -198,101 +183,61 @@ static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
   return text;
 }
 
-/* Has something done. What the server answers, if it does, is the result: list(numbers, texts). */
-static SEXP say(const drv_command *command) {
-  drv_link *link = drv_here.link;
-  if (link && drv_here.is_stray) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
-  int said = drv_websocket_say(link, link ? NULL : drv_service_here(), command);
-  if (said < 0) refuse("msg", R_NilValue);
-  if (!said) drv_call_package("stop_no_server", R_NilValue);
-  if (said == 1) return R_NilValue;
-  int64_t until = drv_now_ms() + ANSWER_MS;
-  const drv_node *answer = NULL;
-  while ((link = drv_here.link, answer = drv_websocket_answer(link)) == NULL && link && drv_now_ms() < until) {
-    drv_here.polls = 1;
-    if (!drv_stream_doze(link)) continue;
-    struct pollfd bell = {drv_link_bell(link), POLLIN, 0};
-    poll(&bell, 1, 1000);
-    drv_link_awake(link);
-  }
-  SEXP value = PROTECT(answer ? drv_build_strings(answer) : R_NilValue);
-  drv_session_polled();
-  if (!answer) drv_call_package("stop_no_server", R_NilValue);
-  UNPROTECT(1);
-  return value;
-}
-
 SEXP drv_websocket_send(SEXP connection, SEXP message, SEXP binary) {
   const void *before = vmaxget();
-  drv_command command = {.kind = SEND, .connection = id_of(connection)};
+  drv_command command = {.kind = DRV_SEND, .connection = id_of(connection)};
   PROTECT_INDEX at;
   PROTECT_WITH_INDEX(message, &at);
   command.bytes = message_argument(&message, binary, &command.small);
   REPROTECT(message, at);
-  say(&command);
+  drv_say(&command);
   vmaxset(before);
   UNPROTECT(1);
   return R_NilValue;
 }
 
 SEXP drv_websocket_close(SEXP connection, SEXP code, SEXP reason) {
-  drv_command command = {.kind = CLOSE, .small = Rf_asInteger(code), .connection = id_of(connection)};
+  drv_command command = {.kind = DRV_CLOSE, .small = Rf_asInteger(code), .connection = id_of(connection)};
   command.bytes = text_argument("reason", reason);
-  say(&command);
+  drv_say(&command);
   return R_NilValue;
 }
 
 SEXP drv_websocket_join(SEXP connection, SEXP room, SEXP name) {
-  drv_command command = {.kind = JOIN, .connection = id_of(connection)};
+  drv_command command = {.kind = DRV_JOIN, .connection = id_of(connection)};
   command.room = room_argument(room);
   command.bytes = text_argument("name", name);
-  say(&command);
+  drv_say(&command);
   return R_NilValue;
 }
 
 SEXP drv_websocket_leave(SEXP connection, SEXP room) {
-  drv_command command = {.kind = LEAVE, .connection = id_of(connection)};
+  drv_command command = {.kind = DRV_LEAVE, .connection = id_of(connection)};
   command.room = room_argument(room);
-  say(&command);
+  drv_say(&command);
   return R_NilValue;
-}
-
-/* The number that is the answer. */
-static SEXP count_of(SEXP answer) {
-  SEXP numbers = VECTOR_ELT(answer, 0);
-  return Rf_ScalarInteger(XLENGTH(numbers) ? (int)REAL(numbers)[0] : 0);
 }
 
 SEXP drv_websocket_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
   const void *before = vmaxget();
-  drv_command command = {.kind = BROADCAST, .room = room_argument(room)};
+  drv_command command = {.kind = DRV_BROADCAST, .room = room_argument(room)};
   if (except != R_NilValue) command.connection = id_of(except);
   PROTECT_INDEX at;
   PROTECT_WITH_INDEX(message, &at);
   command.bytes = message_argument(&message, binary, &command.small);
   REPROTECT(message, at);
-  SEXP count = count_of(PROTECT(say(&command)));
+  SEXP count = drv_count_of(PROTECT(drv_say(&command)));
   vmaxset(before);
   UNPROTECT(2);
   return count;
 }
 
 SEXP drv_websocket_members(SEXP room) {
-  drv_command command = {.kind = MEMBERS, .room = room_argument(room)};
-  return say(&command);
-}
-
-/* Responses that the server keeps: R/policy-cache.R has checked what is asked. */
-SEXP drv_cache_purge(SEXP by, SEXP text) {
-  const void *before = vmaxget();
-  drv_command command = {.kind = PURGE, .small = Rf_asInteger(by), .room = drv_text(text)};
-  SEXP count = count_of(PROTECT(say(&command)));
-  vmaxset(before);
-  UNPROTECT(1);
-  return count;
+  drv_command command = {.kind = DRV_MEMBERS, .room = room_argument(room)};
+  return drv_say(&command);
 }
 
 SEXP drv_websocket_rooms(void) {
-  drv_command command = {.kind = ROOMS};
-  return say(&command);
+  drv_command command = {.kind = DRV_ROOMS};
+  return drv_say(&command);
 }

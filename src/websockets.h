@@ -1,5 +1,5 @@
-#ifndef DROVER_CHANNELS_H
-#define DROVER_CHANNELS_H
+#ifndef DROVER_WEBSOCKETS_H
+#define DROVER_WEBSOCKETS_H
 #include "drover_rust.h"
 #define R_NO_REMAP
 #include <Rinternals.h>
@@ -21,8 +21,5 @@ SEXP drv_websocket_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except);
 /* .Call: list(numbers, texts) of the members of a room, and of all rooms. */
 SEXP drv_websocket_members(SEXP room);
 SEXP drv_websocket_rooms(void);
-/* .Call: forgets responses that the server keeps: 0 by what their requests ask for, 1 by how that begins, 2 by tag. How
- * many they were. */
-SEXP drv_cache_purge(SEXP by, SEXP text);
 
 #endif

@@ -34,6 +34,11 @@ dr_get(app, "/wait/<name>", function(req) {
   while (!file.exists(file.path(marks, "go"))) Sys.sleep(0.05)
   "waited"
 })
+dr_job(app, "/jobs", function(req) {
+  dr_progress(1, 2, "half of <img src=x onerror=alert(1)>")
+  while (!file.exists(file.path(marks, "go"))) Sys.sleep(0.05)
+  "done"
+})
 dr_serve(app, port = 0, workers = %(workers)d, admin = "127.0.0.1:0", admin_token = %(token)s,
   keep_failed = %(keep_failed)d, timeouts = dr_timeouts(timeout = "5m"))
 """
@@ -59,6 +64,15 @@ def get(server, path):
     """What the app answers, also when that is an error."""
     try:
         with urllib.request.urlopen(server.url + path, timeout=patience(60)) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def post(address):
+    """What is answered to a POST without credentials, also when that is an error."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=patience(60)) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -212,6 +226,36 @@ def test_actions_ask_for_the_token(browser, picture):
         expect(lane(tab, fresh)).to_have_count(0)
         expect(lanes(tab)).to_have_count(2)
         expect(page.locator("#restarts")).to_contain_text("asked 1")
+
+
+def test_jobs_are_shown_with_their_progress_and_are_cancelled_and_run_again(browser, picture):
+    with dashboard() as server, tabs(browser, server.admin) as (tab,):
+        live(tab)
+        page, said, job = tab.page, tab.page.locator("#said"), tab.page.locator("#jobs tr")
+        expect(page.locator("#jobs-section")).to_be_hidden()
+        assert post(server.url + "/jobs") == 202
+        expect(job).to_have_count(1)
+        expect(job).to_contain_text("POST /jobs")
+        expect(job).to_contain_text(f"1 of 2: half of {HOSTILE}")
+        expect(job).to_have_attribute("data-state", "running")
+        expect(page.locator("#job-counts")).to_have_text("1 running")
+        axe(tab)
+        number = job.get_attribute("title")
+        page.get_by_role("button", name=f"Cancel job {number}").click()
+        expect(said).to_have_text(f"cancel job {number}: the token is missing")
+        assert post(f"{server.admin}jobs/cancel/{number}") == 401
+        expect(job).to_have_attribute("data-state", "running")
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_role("button", name=f"Cancel job {number}").click()
+        expect(said).to_have_text(f"cancel job {number}: done")
+        expect(job).to_have_attribute("data-state", "cancelled")
+        page.get_by_role("button", name=f"Retry job {number}").click()
+        expect(said).to_have_text(f"retry job {number}: done")
+        expect(job).to_have_attribute("data-state", "running")
+        (server.marks / "go").touch()
+        expect(job).to_have_attribute("data-state", "done")
+        expect(page.locator("#job-counts")).to_have_text("1 done")
+        expect(job.get_by_role("button")).to_have_count(0)
 
 
 def test_a_wrong_token_does_nothing(browser, picture):

@@ -63,6 +63,12 @@ dr_job(app, "/stream", function(req) {
 dr_job(app, "/nothing", function(req) NULL)
 dr_job(app, "/unserialisable", function(req) list(a = globalenv()))
 
+# has another one run
+dr_post(app, "/asks/<name>", function(req) {
+  dr_enqueue(paste0("/echo/", req$params$name), json = list(x = 1), key = req$query$key)
+})
+dr_job(app, "/first/<name>", function(req) dr_enqueue(paste0("/echo/", req$params$name)))
+
 # for clients with a token
 guarded <- dr_app()
 dr_job(guarded, "/job", function(req) req$auth$user)

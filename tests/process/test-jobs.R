@@ -183,6 +183,24 @@ test("a job comes by itself, one at a time, and one for all times that have pass
   expect(noted(server, "ticked") == 1, "there is one for each turn that has passed")
 })
 
+test("a line of cron has its job run, whichever schedule its kind had before", function() {
+  file <- store_file()
+  app <- function(schedule) {
+    job <- "dr_job(dr_app(), '/tick', function(req) note('ticked', req$job$id), %s)"
+    serve(write_app(sprintf(job, schedule)), jobs_store = file)
+  }
+  server <- app("every = '1h'")
+  over(server, accept(server, "/tick"))
+  send_signal(server$pid, tools::SIGTERM)
+  expect(server_ended(server), "it does not end")
+  # as if that had been an hour and a half ago
+  turn <- "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('%s'); db.commit()"
+  turn <- sprintf(turn, "UPDATE schedules SET turn = turn - 5400000")
+  expect(system2("python3", c("-c", shQuote(turn), file)) == 0L, "the file cannot be changed")
+  server <- app("cron = '* * * * *', tz = 'Asia/Tokyo'")
+  expect(within(function() noted(server, "ticked") == 1), "it does not come")
+}, ways = 1L)
+
 test("a job takes no worker that requests need, and no other job's place", function() {
   server <- serve(jobs_app, workers = 2)
   first <- accept(server, "/held/a")
@@ -293,6 +311,36 @@ test("a job outlives a reload of its app", function() {
   open_gate(server, "a")
   expect(json(result(server, place)$body)$attempt == 1, "another attempt")
 }, ways = 1L)
+
+test_every_worker("a handler has a job run, and so has a job", function(start) {
+  server <- start(jobs_app)
+  asked <- ask(server, "/asks/a?key=one", "-X", "POST")
+  expect(asked$status == "200", asked$body)
+  said <- json(result(server, paste0("/echo/a/", asked$body))$body)
+  expect(said$job == asked$body && said$name == "a" && said$body == "{\"x\":1}", "another request: ", toString(said))
+  expect(ask(server, "/asks/a?key=one", "-X", "POST")$body == asked$body, "another job of that name")
+  second <- result(server, accept(server, "/first/c"))$body
+  expect(json(result(server, paste0("/echo/c/", second))$body)$name == "c", "the second has not run")
+})
+
+test("what a job of the app writes is found by the id of the job", function() {
+  server <- serve(write_app(c("app <- dr_app()", "dr_job(app, '/fails', function(req) stop('a secret'))",
+    "dr_post(app, '/ask', function(req) dr_enqueue('/fails'))")))
+  id <- ask(server, "/ask", "-X", "POST")$body
+  expect(over(server, paste0("/fails/", id))$state == "failed", "it does not fail")
+  named <- sprintf("id=%s the job %s of POST /fails has failed", substr(id, 1L, 16L), id)
+  expect(logged(server, named) && logged(server, sprintf("id=%s .*a secret", substr(id, 1L, 16L))), "another name")
+})
+
+test("a handler whose job cannot be written down is told so", function() {
+  server <- serve(jobs_app, max_jobs = 1L)
+  place <- accept(server, "/held/a")
+  expect(ask(server, "/asks/b", "-X", "POST")$status == "500", "it is accepted")
+  expect(logged(server, "too many jobs wait: max_jobs is 1"), "not told")
+  open_gate(server, "a")
+  result(server, place)
+  expect(ask(server, "/asks/b", "-X", "POST")$status == "200", "it is not accepted")
+})
 
 test("who sends a request again gets the same job", function() {
   server <- serve(jobs_app)

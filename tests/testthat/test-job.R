@@ -42,6 +42,14 @@ test_that("arguments are checked", {
   expect_error(job(priority = "high"), "`priority` must be a whole number, not")
   expect_error(job(every = 0.5), "`every` must be at least one second, or NULL, not 0.5")
   expect_error(job(every = "often"), "`every` must be")
+  expect_error(job(every = 60, cron = "@daily"), "give `every` or `cron`, not both", class = "drover_error_argument")
+  crontab <- "`cron` must be a line as of crontab, such as \"30 8 [*] [*] MON-FRI\", not \"soon\": ."
+  expect_error(job(cron = "soon"), crontab, class = "drover_error_argument")
+  expect_error(job(cron = "0 0 30 2 *"), "not \"0 0 30 2 [*]\": that never comes")
+  expect_error(job(cron = 7), "`cron` must be a single string")
+  zone <- "`tz` must be one of OlsonNames\\(\\), not \"Europe/Atlantis\""
+  expect_error(job(cron = "@daily", tz = "Europe/Atlantis"), zone, class = "drover_error_argument")
+  expect_error(dr_job(app, "/of/<user>", function(req) NULL, cron = "@daily"), "`cron` needs a path without placeholders")
   expect_error(dr_job(app, "/of/<user>", function(req) NULL, every = 60), "`every` needs a path without placeholders")
   expect_error(job(timeout = -1), "`timeout` must be")
   expect_error(dr_job(app, "fits", function(req) NULL), "`path`")

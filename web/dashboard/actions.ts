@@ -24,6 +24,8 @@ async function ask(path: string, what: string): Promise<void> {
 
 export const restart = (pid: number): Promise<void> => ask(`restart/${pid}`, `Replace worker ${pid}`);
 
+export const act = (what: string, job: string): Promise<void> => ask(`jobs/${what}/${job}`, `${what} job ${job}`);
+
 export function listen(): void {
   byId("actions-on").addEventListener("submit", (event) => {
     event.preventDefault();

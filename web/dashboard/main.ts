@@ -1,10 +1,11 @@
-// The dashboard: what the server sends is kept (history.ts) and shown (charts.ts, lanes.ts, tables.ts). While nobody
+// The dashboard: what the server sends is kept (history.ts) and shown (charts.ts, lanes.ts, jobs.ts, tables.ts). While nobody
 // sees the page it listens to nothing, and costs nothing.
 
 import * as actions from "./actions";
 import { Charts } from "./charts";
 import { byId, say } from "./dom";
 import { History } from "./history";
+import { Jobs } from "./jobs";
 import { Lanes } from "./lanes";
 import type { Message } from "./snapshot";
 import { Tables } from "./tables";
@@ -16,6 +17,7 @@ const AGAIN_AFTER_MS = 2000;
 const history = new History();
 const charts = new Charts();
 const lanes = new Lanes(history);
+const jobs = new Jobs();
 const tables = new Tables();
 let source: EventSource | undefined;
 let again: number | undefined;
@@ -31,6 +33,7 @@ function hear(message: Message): void {
   say(byId("server"), `version ${message.version}, process ${message.pid}, up ${time(message.age)}`);
   charts.show(history);
   lanes.show(message.snapshot.workers, message.actions, point.at);
+  jobs.show(message.snapshot.jobs ?? {}, message.jobs, message.actions);
   tables.show(history, point);
   actions.show(message.actions);
 }

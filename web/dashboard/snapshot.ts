@@ -52,8 +52,32 @@ export interface Snapshot {
   workers: Worker[];
   figures: Figures;
   errors: LoggedError[];
+  /** jobs, by their states; none when there are none */
+  jobs?: Record<string, number>;
   /** ids of failed requests that can be played again; none when none are kept */
   replayable?: string[];
 }
 
-export interface Message { version: string; pid: number; age: number; actions: boolean; snapshot: Snapshot }
+/** A job; times are those of ISO 8601. */
+export interface Job {
+  id: string;
+  state: "waiting" | "running" | "scheduled" | "done" | "failed" | "cancelled";
+  kind: string;
+  attempt: number;
+  created: string;
+  due?: string;
+  began?: string;
+  ended?: string;
+  progress?: { done: number; total?: number; message?: string };
+  error?: string;
+}
+
+export interface Message {
+  version: string;
+  pid: number;
+  age: number;
+  actions: boolean;
+  snapshot: Snapshot;
+  /** the latest, these first */
+  jobs: Job[];
+}

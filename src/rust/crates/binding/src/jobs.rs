@@ -1,7 +1,7 @@
-//! Jobs of the server of this session, as texts of JSON for R. Neighbours: `engine::jobs`, which has them;
-//! `src/service.c`, R/job-list.R.
+//! Jobs of the server of this session, as texts of JSON for R, and what is wrong with their schedules. Neighbours:
+//! `engine::jobs`, which has them; `src/service.c`, `src/jobs.c`, R/job-list.R, R/job-schedule.R.
 
-use crate::lent::lent;
+use crate::lent::{lend, lent};
 use crate::node::Str;
 use crate::service::RunningService;
 use crate::session::Session;
@@ -31,4 +31,16 @@ pub unsafe extern "C" fn drv_jobs(
         let wanted = JobsWanted { kind, state, most: most as usize };
         lent(service, session, |gauge| sonic_rs::to_string(&gauge.jobs().list_now(wanted.clone())).ok())
     })
+}
+
+/// What is wrong with a line of cron, or with its time zone; NA when nothing is.
+///
+/// # Safety
+/// The texts are C's for the call. The answer lives until the next one.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cron_wrong(line: Str, zone: Str) -> Str {
+    // SAFETY: the caller's.
+    let (line, zone) = unsafe { (line.as_bytes(), zone.as_bytes()) };
+    let text = String::from_utf8_lossy;
+    shield(Str::NA, || lend(engine::check_cron(&text(line), &text(zone)).err()))
 }

@@ -1,4 +1,5 @@
-//! Texts about the server of this session, which C reads and copies. Neighbours: `failed` and `jobs`, whose they are.
+//! Texts, most of them about the server of this session, which C reads and copies. Neighbours: `failed` and `jobs`,
+//! whose they are.
 
 use crate::node::Str;
 use crate::service::RunningService;
@@ -18,7 +19,11 @@ pub(crate) fn lent(
     text: impl Fn(&Gauge) -> Option<String>,
 ) -> Str {
     let of_session = || session.and_then(|session| text(&session.gauge()));
-    let text = service.and_then(|service| text(service.gauge())).or_else(of_session);
+    lend(service.and_then(|service| text(service.gauge())).or_else(of_session))
+}
+
+/// This text; NA for nothing. It lives until the next call.
+pub(crate) fn lend(text: Option<String>) -> Str {
     TEXT.with_borrow_mut(|here| {
         *here = text.unwrap_or_default();
         if here.is_empty() {

@@ -9,7 +9,7 @@ use crate::strings::with_guard;
 use engine::{AppConfig, Level, RouteConfig, NOT_FOUND_ROUTE};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
-use wire::websocket::Command;
+use wire::command::Command;
 use worker::Worker;
 
 /// Where lines for the log go.
@@ -241,9 +241,7 @@ pub unsafe extern "C" fn drv_link_seed(link: *mut Link, cell: *const Cell, seed:
     shield((), || {
         let Some(request) = cell.id() else { return };
         let words: Vec<u8> = seed.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let mut message = Vec::with_capacity(words.len() + 32);
-        Command::Seed { request, seed: &words }.encode(&mut message);
-        link.worker.say(&message, false);
+        link.worker.command(&Command::Seed { request, seed: &words });
     });
 }
 

@@ -8,7 +8,8 @@ use crate::shield::shield;
 use crate::strings::with_guard;
 use std::cell::RefCell;
 use std::ptr;
-use wire::websocket::{Answer, Command, Event, PurgeBy, What};
+use wire::command::{Answer, Command, PurgeBy};
+use wire::websocket::{Event, What};
 
 /// `drv_event` in `drover_rust.h`.
 #[repr(C)]
@@ -30,9 +31,9 @@ pub struct CCommand {
     /// whether a message is bytes; the code of a close; by what is purged
     small: i32,
     connection: f64,
-    /// or what is purged
+    /// or what is purged, or where a job is accepted
     room: Str,
-    /// a message, a reason, or a name
+    /// a message, a reason, a name, or a job
     bytes: Str,
 }
 
@@ -52,6 +53,7 @@ impl CCommand {
             5 => Command::Members { room },
             6 => Command::Rooms,
             7 => Command::Purge { by: PurgeBy::of(self.small as u32)?, text: room },
+            8 => Command::Enqueue { target: room, job: bytes },
             _ => return None,
         })
     }
@@ -65,6 +67,7 @@ fn texts_of<'a>(command: &Command<'a>) -> [&'a [u8]; 2] {
         Command::Join { room, name, .. } => [room, name],
         Command::Leave { room, .. } | Command::Members { room } => [room, b""],
         Command::Purge { text, .. } => [text, b""],
+        Command::Enqueue { target, .. } => [target, b""],
         Command::Broadcast { room, binary, message, .. } => [room, if binary { b"" } else { message }],
         Command::Send { .. } | Command::Rooms | Command::Seed { .. } => [b"", b""],
     }
@@ -149,14 +152,14 @@ pub unsafe extern "C" fn drv_websocket_say(
         if texts_of(&command).into_iter().any(|text| std::str::from_utf8(text).is_err()) {
             return -1;
         }
-        let mut message = Vec::new();
-        command.encode(&mut message);
         let said = match (link, service) {
-            (Some(link), _) => link.worker.say(&message, command.is_answered()),
+            (Some(link), _) => link.worker.command(&command),
             (None, Some(service)) => {
-                if let Some(answer) = service.execute(message) {
-                    ANSWER.with_borrow_mut(|table| table.fill(&answer));
-                }
+                let mut message = Vec::new();
+                command.encode(0, &mut message);
+                // none comes of a server that is ending
+                let answer = service.execute(message).unwrap_or_default();
+                ANSWER.with_borrow_mut(|table| table.fill(&answer));
                 true
             }
             (None, None) => false,
@@ -199,7 +202,7 @@ mod tests {
         let name = |bits: u64| (0..6).map(|i| block(bits >> i & 1)).collect::<String>().into_bytes();
         let members = Answer((0..64).map(|bits| (bits, name(bits))).collect());
         let mut bytes = Vec::new();
-        members.encode(&mut bytes);
+        members.encode(0, &mut bytes);
         let mut table = Table::default();
         table.fill(&bytes);
         assert!(with_guard(|guard| guard.collides()));

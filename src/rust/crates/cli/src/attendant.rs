@@ -2,7 +2,7 @@
 //! starts it.
 
 use crate::banner::Banner;
-use crate::control::{Ending, Inspected, JobAct, Playable, Reloaded, ReplaySettings, Reply, Request, Rescaled, Status};
+use crate::control::{Ending, Inspected, Playable, Reloaded, ReplaySettings, Reply, Request, Rescaled, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::notify;
@@ -135,13 +135,7 @@ impl Attendant {
                 Note::Command(Request::Playable { id }, reply) => reply.say(&self.playable(id)),
                 Note::Command(Request::Jobs(wanted), reply) => later(reply, self.service.gauge().jobs().list(wanted)),
                 Note::Command(Request::Job(id), reply) => later(reply, self.service.gauge().jobs().find(id)),
-                Note::Command(Request::Act(act, id), reply) => {
-                    let jobs = self.service.gauge().jobs();
-                    match act {
-                        JobAct::Retry => later(reply, jobs.retry(id)),
-                        JobAct::Cancel => later(reply, jobs.cancel(id)),
-                    }
-                }
+                Note::Command(Request::Act(act, id), reply) => later(reply, self.service.gauge().jobs().act(act, id)),
                 Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
                     Some(Need::Restart) => {
                         self.again = true;

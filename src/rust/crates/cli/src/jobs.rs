@@ -1,14 +1,14 @@
 //! `drover jobs`: the jobs of a server, in a list, or one of them; and some of them retried or cancelled. Neighbours:
 //! `control`, by which the server is asked; the engine's `jobs`, which has them.
 
-use crate::control::{Acted, Found, Job, JobAct, Jobs, Request};
+use crate::control::{Acted, Found, Job, Jobs, Request};
 use crate::exit::{Code, Error};
 use crate::manage::{gone, Sockets, Which};
 use crate::shown::{self, age, json, plain, shortened, table, time};
 use crate::terminal::{fail, print};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use engine::{JobId, JobLine, JobList, JobProgress, JobState, JobsWanted};
+use engine::{JobAct, JobId, JobLine, JobList, JobProgress, JobState, JobsWanted};
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -162,16 +162,16 @@ fn act(act: JobAct, to: &ActArgs) -> Result<(), Error> {
         return Err(Error::new(Code::Usage, "which jobs? drover jobs lists their ids"));
     }
     let server = Which::new(server, to.sockets.clone()).one()?;
-    let (infinitive, done) = match act {
-        JobAct::Retry => ("retry", "retried"),
-        JobAct::Cancel => ("cancel", "cancelled"),
+    let done = match act {
+        JobAct::Retry => "retried",
+        JobAct::Cancel => "cancelled",
     };
     let mut last = None;
     for id in ids {
         match ask::<Acted>(&server, Request::Act(act, id))? {
             Ok(()) => print(&format!("{done} {id}\n"))?,
             Err(why) => {
-                let why = format!("cannot {infinitive} {id}: {}", plain(&why));
+                let why = format!("cannot {} {id}: {}", act.word(), plain(&why));
                 // the one that ends the program is said at its end
                 if let Some(before) = last.replace(why) {
                     fail(&before);

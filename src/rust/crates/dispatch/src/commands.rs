@@ -4,11 +4,15 @@
 use crate::owner::Owner;
 use bytes::Bytes;
 
+/// The way of an answer that takes a while, from any thread.
+pub type Later = Box<dyn FnOnce(Vec<u8>) + Send>;
+
 /// See the module. Called in the thread of the dispatcher, in the order in which a worker speaks: what it says before
 /// its reply to a request is carried out before the request is answered.
 pub trait Commands: Send + Sync {
-    /// Carries out a command. The answer, if there is one.
-    fn execute(&self, command: Bytes) -> Option<Vec<u8>>;
+    /// Carries out a command. The answer, if there is one, and it is there now; one that is not goes to what `later`
+    /// makes.
+    fn execute(&self, command: Bytes, later: &dyn Fn() -> Later) -> Option<Vec<u8>>;
 
     /// This worker is given nothing any more: it has died, or is to end.
     fn has_left(&self, _owner: Owner) {}
@@ -28,7 +32,7 @@ pub trait Commands: Send + Sync {
 
 /// Carries nothing out.
 impl Commands for () {
-    fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
+    fn execute(&self, _: Bytes, _: &dyn Fn() -> Later) -> Option<Vec<u8>> {
         None
     }
 }

@@ -151,6 +151,11 @@ impl Dispatcher {
                     self.withdraw(key);
                 }
             }
+            Post::Answer { worker, of, message } => {
+                if let Some(lane) = self.lane_of(worker, of) {
+                    lane.link.answer(&message);
+                }
+            }
             Post::Taken { worker, of, id, bytes } => {
                 if let Some(lane) = self.lane_of(worker, of) {
                     lane.credit(id, bytes);

@@ -39,7 +39,7 @@ mod ticket;
 mod wakes;
 mod worker;
 
-pub use commands::Commands;
+pub use commands::{Commands, Later};
 pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use owner::Owner;

@@ -101,6 +101,15 @@ pub(crate) enum Post {
     Abandon(u64),
     /// it is not wanted any more if it has not begun
     Withdraw(u64),
+    /// a worker's command is answered
+    Answer {
+        /// the worker that waits for it
+        worker: u32,
+        /// in which of its lanes
+        of: Of,
+        /// for the worker
+        message: Vec<u8>,
+    },
     /// the client of a streamed body has taken pieces worth `bytes` bytes
     Taken {
         /// the worker that streams

@@ -138,6 +138,8 @@ impl App {
             counts_for,
         };
         let secrets = jobs::secrets(&config.policies);
+        let jobs = config.routes.iter();
+        let jobs = jobs.map(|route| route.job.as_ref().map(|job| JobRoute::new(job, &secrets)).transpose());
         let limits = &settings.limits;
         let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
         let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
@@ -164,7 +166,7 @@ impl App {
             targets,
             types,
             hints,
-            jobs: config.routes.iter().map(|route| Some(JobRoute::new(route.job.as_ref()?, &secrets))).collect(),
+            jobs: jobs.collect::<Result<_, _>>()?,
             bounds: Bounds {
                 max_fields: limits.max_fields,
                 max_json_depth: limits.max_json_depth.try_into().unwrap_or(u32::MAX),
@@ -191,10 +193,14 @@ impl App {
         self.jobs.get(route as usize)?.as_ref()
     }
 
+    /// The same of a route that accepts jobs.
+    pub(crate) fn accepts_jobs(&self, route: u32) -> Option<&JobRoute> {
+        self.job(route).filter(|job| job.part == JobPart::Accept)
+    }
+
     /// The routes that accept jobs, with their numbers.
     pub(crate) fn kinds_of_jobs(&self) -> impl Iterator<Item = (u32, &JobRoute)> {
-        let numbered = self.jobs.iter().enumerate();
-        numbered.filter_map(|(i, job)| Some((i as u32, job.as_ref().filter(|job| job.part == JobPart::Accept)?)))
+        (0..self.jobs.len() as u32).filter_map(|route| Some((route, self.accepts_jobs(route)?)))
     }
 
     /// What is at the end of a route.

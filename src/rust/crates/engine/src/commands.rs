@@ -1,14 +1,16 @@
-//! What workers, and whoever else has the server at hand, want done: with WebSockets and rooms, and with responses that
-//! are kept. And what a worker says of a request that it has failed.
+//! What workers, and whoever else has the server at hand, want done: with WebSockets and rooms, with responses that are
+//! kept, and with jobs. And what a worker says of a request that it has failed.
 
+use crate::context::Context;
 use crate::edge::cache::purge;
 use crate::failed::FailedRequests;
+use crate::jobs;
 use crate::pool::Caches;
 use crate::websockets::WebSockets;
 use bytes::Bytes;
-use dispatch::{Commands, Owner};
-use std::sync::{Arc, OnceLock};
-use wire::websocket::{Answer, Command, PurgeBy};
+use dispatch::{Commands, Later, Owner};
+use std::sync::{Arc, OnceLock, Weak};
+use wire::command::{Answer, Command, PurgeBy};
 
 /// See the module.
 pub struct Commander {
@@ -16,17 +18,36 @@ pub struct Commander {
     /// of the apps, which are made later
     caches: OnceLock<Caches>,
     failed: Option<Arc<FailedRequests>>,
+    /// which has it, and is made later
+    context: OnceLock<Weak<Context>>,
 }
 
 impl Commander {
     /// One that knows of WebSockets and failed requests only.
     pub fn new(websockets: Arc<WebSockets>, failed: Option<Arc<FailedRequests>>) -> Self {
-        Commander { websockets, caches: OnceLock::new(), failed }
+        Commander { websockets, caches: OnceLock::new(), failed, context: OnceLock::new() }
     }
 
     /// From now on it knows of what these apps keep.
     pub fn knows(&self, caches: Caches) {
         let _ = self.caches.set(caches);
+    }
+
+    /// And of its jobs.
+    pub fn serves(&self, context: &Arc<Context>) {
+        let _ = self.context.set(Arc::downgrade(context));
+    }
+
+    fn enqueue(&self, number: u32, target: &[u8], job: &[u8], later: Later) {
+        let context = self.context.get().and_then(Weak::upgrade);
+        let (Some(context), Ok(target)) = (context, std::str::from_utf8(target)) else { return };
+        jobs::enqueue(&context, target, job, move |outcome| {
+            let (is_accepted, text) = match outcome {
+                Ok(id) => (1, id.to_string()),
+                Err(why) => (0, why),
+            };
+            later(encoded(&Answer(vec![(is_accepted, text.into_bytes())]), number));
+        });
     }
 
     fn purge(&self, by: PurgeBy, text: &[u8]) -> Answer {
@@ -37,10 +58,14 @@ impl Commander {
 }
 
 impl Commands for Commander {
-    fn execute(&self, command: Bytes) -> Option<Vec<u8>> {
+    fn execute(&self, command: Bytes, later: &dyn Fn() -> Later) -> Option<Vec<u8>> {
         // what a worker says that user code has corrupted may be anything
-        let read = Command::decode(&command).ok()?;
+        let (number, read) = Command::decode(&command).ok()?;
         let answer = match read {
+            Command::Enqueue { target, job } => {
+                self.enqueue(number, target, job, later());
+                return None;
+            }
             Command::Purge { by, text } => Some(self.purge(by, text)),
             Command::Seed { request, seed } => {
                 if let Some(failed) = &self.failed {
@@ -50,12 +75,7 @@ impl Commands for Commander {
             }
             read => self.websockets.try_execute(read, |message| command.slice_ref(message)),
         };
-        if !read.is_answered() {
-            return None;
-        }
-        let mut out = Vec::new();
-        answer.unwrap_or_default().encode(&mut out);
-        Some(out)
+        read.is_answered().then(|| encoded(&answer.unwrap_or_default(), number))
     }
 
     fn has_left(&self, owner: Owner) {
@@ -73,4 +93,10 @@ impl Commands for Commander {
     fn kept_by(&self, owner: Owner) -> usize {
         self.websockets.kept_by(owner)
     }
+}
+
+fn encoded(answer: &Answer, number: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    answer.encode(number, &mut out);
+    out
 }

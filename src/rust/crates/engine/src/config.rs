@@ -457,6 +457,12 @@ pub struct JobConfig {
     /// how often there is one by itself, if at all
     #[serde(default)]
     pub every: Option<f64>,
+    /// the same as a line of cron
+    #[serde(default)]
+    pub cron: Option<String>,
+    /// the time zone of that line
+    #[serde(default)]
+    pub tz: Option<String>,
 }
 
 /// What is wanted of jobs.

@@ -57,7 +57,7 @@ pub use gauge::Gauge;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};
 pub use httpd::{self_signed, ClientAuth, MinVersion, SelfSigned, TlsSettings};
-pub use jobs::{JobCounts, JobLine, JobList, JobProgress, JobsOperator, JobsWanted};
+pub use jobs::{check_cron, JobAct, JobCounts, JobLine, JobList, JobProgress, JobsOperator, JobsWanted};
 pub use observe::metrics::{Figures, Metrics, Restart};
 pub use observe::{about_no_request, json_line, printed, with_lost, with_names, Console, Format, Level, Log};
 pub use observe::{RecentError, RunningRequest, WorkerState, WorkerStatus};

@@ -226,6 +226,7 @@ impl Server {
         let context = Context::new(pages, pool.clone(), queue, websockets, metrics, jobs, &settings);
         let context =
             Arc::new(context.logging(access_log).tracing(traces).keeping(failed).only_for(hosts).below(base_path));
+        commander.serves(&context);
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };

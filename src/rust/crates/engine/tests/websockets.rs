@@ -15,7 +15,7 @@ use patience::{patience, until_async};
 use service::Service;
 use std::future::Future;
 use tokio::time::sleep;
-use wire::websocket::{Answer, Command};
+use wire::command::{Answer, Command};
 
 /// `/ws`, which everybody may use: R is not asked.
 fn serve(limits: Limits) -> Service {
@@ -89,8 +89,8 @@ impl Socket {
 
 fn say(service: &Service, command: Command<'_>) -> Option<Answer> {
     let mut message = Vec::new();
-    command.encode(&mut message);
-    service.server.commands().execute(message.into()).map(|answer| Answer::decode(&answer).unwrap())
+    command.encode(0, &mut message);
+    service.server.commands().execute(message.into(), &|| Box::new(drop)).map(|answer| Answer::decode(&answer).unwrap())
 }
 
 /// The names of the connections that there are, in the order in which they came: of a process, and not of a server.

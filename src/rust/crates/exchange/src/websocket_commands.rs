@@ -1,7 +1,7 @@
 //! What handlers may do with WebSockets, from any thread and at any time: the other end has the connections, in this
 //! process or beyond shared memory.
 
-use wire::websocket::Command;
+use wire::command::Command;
 
 /// See the module.
 pub trait WebSocketCommands: Send + Sync {

@@ -23,6 +23,11 @@ impl JobId {
         u128::from_str_radix(text, 16).ok().map(|number| JobId(number.to_be_bytes()))
     }
 
+    /// The first half of it, as a number.
+    pub fn first_half(&self) -> u64 {
+        (u128::from_be_bytes(self.0) >> 64) as u64
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -48,6 +53,7 @@ mod tests {
         assert_eq!(JobId::parse(&id.to_string()), Some(id));
         assert_ne!(JobId::new().unwrap(), id);
         assert_eq!(JobId([0; 16]).to_string(), "0".repeat(32));
+        assert_eq!(format!("{:016x}", id.first_half()), id.to_string()[..16]);
         for text in ["", "0", &"0".repeat(33), &"A".repeat(32), &"g".repeat(32), &format!("+{}", "0".repeat(31))] {
             assert_eq!(JobId::parse(text), None, "{text}");
         }

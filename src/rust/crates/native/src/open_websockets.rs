@@ -7,7 +7,8 @@ use exchange::WebSocketCommands;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
-use wire::websocket::{Command, LONGEST_MESSAGE};
+use wire::command::Command;
+use wire::websocket::LONGEST_MESSAGE;
 
 struct Known {
     /// what its handler keeps for it

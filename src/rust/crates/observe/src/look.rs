@@ -3,10 +3,11 @@
 
 use crate::json::quote;
 use crate::record::{about_no_request, Level, Parts, Record, Value};
-use chrono::{DateTime, Local};
 use exchange::Trace;
+use jiff::tz::TimeZone;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal};
 use std::time::SystemTime;
 
@@ -151,8 +152,14 @@ fn json_fields(parts: &Parts<'_>, out: &mut String) {
 /// Of a line that follows another one of the same record.
 const INDENT: &str = "\n    ";
 
+/// A time as people here read it.
+fn local(at: SystemTime) -> impl Display {
+    let at = Timestamp::try_from(at).unwrap_or_default();
+    at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S%.3f")
+}
+
 fn lines(record: &Record, colours: bool) -> String {
-    let time = DateTime::<Local>::from(record.at).format("%Y-%m-%d %H:%M:%S%.3f");
+    let time = local(record.at);
     let (faint, loud, plain) = match record.level {
         _ if !colours => ("", "", ""),
         Level::Debug | Level::Info => ("\x1b[2m", "", "\x1b[0m"),
@@ -222,7 +229,7 @@ mod tests {
     fn people_read_lines_and_none_is_taken_for_a_record() {
         let text =
             Look::Screen { colours: false }.write(&record("first\n2026 drover INFO forged\n\n\u{1b}[31m\u{1f}f(x)"));
-        let local = DateTime::<Local>::from(SystemTime::UNIX_EPOCH).format("%Y-%m-%d %H:%M:%S.000");
+        let local = local(SystemTime::UNIX_EPOCH);
         let expected = "first\n    2026 drover INFO forged\n    \\u{1b}[31m\n    f(x)\n";
         assert_eq!(text, format!("{local} drover ERROR {expected}"));
         let coloured = Look::Screen { colours: true }.write(&record("first"));

@@ -13,7 +13,7 @@ use shm::Alarm;
 use std::fmt;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -73,6 +73,8 @@ impl Service {
             let command = match action {
                 Action::Reload => Command::WantReload,
                 Action::Restart(pid) => Command::Replace(pid),
+                // the engine has done that itself
+                Action::Job(..) => return,
             };
             // a supervisor that has ended has nothing left to do
             let _ = orders.lock().unwrap_or_else(|e| e.into_inner()).send(command);
@@ -147,9 +149,15 @@ impl Service {
         &self.gauge
     }
 
-    /// Has something done with its WebSockets, as `wire::websocket` has it. The answer, if there is one.
+    /// Has something done, as `wire::command` has it. The answer, if there is one: it may have to be waited for.
     pub fn execute(&self, command: Vec<u8>) -> Option<Vec<u8>> {
-        self.commander.execute(command.into())
+        let (reply, answer) = sync_channel(1);
+        let now = self.commander.execute(command.into(), &|| {
+            let reply = reply.clone();
+            Box::new(move |answer| drop(reply.try_send(answer)))
+        });
+        drop(reply);
+        now.or_else(|| answer.recv().ok())
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or

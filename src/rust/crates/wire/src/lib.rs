@@ -12,6 +12,7 @@
 //! Neighbours: `shm` carries the bytes, `engine` and `worker` are the two ends.
 #![forbid(unsafe_code)]
 
+pub mod command;
 pub mod control;
 mod notice;
 mod reader;

@@ -87,6 +87,11 @@ pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, words: [u32; N]) {
     out.extend_from_slice(words.map(u32::to_ne_bytes).as_flattened());
 }
 
+/// A long number as two words.
+pub(crate) fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
 /// A length as a word. Nothing that long is accepted by the server in the first place.
 pub(crate) fn len_word(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)

@@ -5,7 +5,7 @@
 //! that asked: a request of the next route, whose body is the outcome, [`Came`]. The server does not read what R has
 //! serialized.
 
-use crate::reader::{put_words, Reader};
+use crate::reader::{halves, put_words, Reader};
 use crate::WireError;
 
 /// Longest function with its arguments, and longest value, in bytes.
@@ -96,14 +96,10 @@ impl Came<'_> {
     }
 }
 
-fn halves(word: u64) -> [u32; 2] {
-    [word as u32, (word >> 32) as u32]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::websocket::Command;
+    use crate::command::Command;
 
     #[test]
     fn tasks_round_trip_and_are_no_commands() {
@@ -117,7 +113,7 @@ mod tests {
             assert!(Task::decode(&message[..cut]).is_err());
         }
         message.clear();
-        Command::Rooms.encode(&mut message);
+        Command::Rooms.encode(1, &mut message);
         assert!(!Task::is_one(&message) && Task::decode(&message).is_err());
         message.clear();
         Came { number: 1 << 33, ended: Ended::Failed, value: b"v" }.encode(&mut message);

@@ -16,8 +16,9 @@ use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use wire::command::Command;
 use wire::stream::Order;
-use wire::websocket::{Command, Event, What};
+use wire::websocket::{Event, What};
 use wire::{BodyRef, Request, FLAG_WEBSOCKET};
 
 /// An inline handler that takes longer is logged: all other requests of the link wait for it.
@@ -315,7 +316,7 @@ fn accepted(event: &Event<'_>) -> Answer {
 impl WebSocketCommands for Outbox {
     fn say(&self, command: &Command<'_>) -> bool {
         let mut message = Vec::new();
-        command.encode(&mut message);
+        command.encode(0, &mut message);
         let said = self.send(RequestId::NOBODY, &message);
         // the link's thread rings when its handler has returned
         if !is_link() {

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use wire::command::Answer;
 use wire::stream::{Order, Part};
 use wire::{Notice, Request};
 
@@ -56,7 +57,9 @@ pub struct Worker {
     held: VecDeque<(RequestId, Vec<u8>)>,
     /// requests that were taken along with the one before, and when
     along: Vec<(Job, Instant)>,
-    /// to the command that was said last
+    /// the number of the command that was said last
+    command: u32,
+    /// to that one
     answer: Option<Vec<u8>>,
     /// replies were written since the server's bell was rung
     unnotified: bool,
@@ -103,6 +106,7 @@ impl Worker {
             running,
             held: VecDeque::new(),
             along: Vec::new(),
+            command: 0,
             answer: None,
             unnotified: false,
             notifying: Notifying::default(),
@@ -196,7 +200,10 @@ impl Worker {
     /// Does what a message says, if it is an order about a stream, or an answer.
     fn applies(&mut self, id: RequestId, message: &[u8]) -> bool {
         if id == RequestId::NOBODY {
-            self.answer = Some(message.to_vec());
+            // the answer to an earlier command is not waited for any more
+            if Answer::number(message) == Ok(self.command) {
+                self.answer = Some(message.to_vec());
+            }
             return true;
         }
         let Some(order) = Order::decode(message) else { return false };
@@ -351,8 +358,10 @@ impl Worker {
         self.answer.take()
     }
 
-    pub(crate) fn forget_answer(&mut self) {
+    pub(crate) fn next_command(&mut self) -> u32 {
+        self.command = self.command.wrapping_add(1);
         self.answer = None;
+        self.command
     }
 
     /// Says that the worker will sleep until its client has taken more. `false` when something came in the meantime.
@@ -459,6 +468,7 @@ impl Worker {
 mod tests {
     use super::*;
     use shm::{pair, ServerEnd};
+    use wire::command::Command;
     use wire::{ContentType, Reply, ReplyBody, ReplyHead, RequestHead};
 
     fn server() -> (ServerEnd, Worker) {
@@ -504,6 +514,30 @@ mod tests {
         worker.awake();
         send(&mut server, ids[0]);
         assert!(!worker.doze());
+    }
+
+    #[test]
+    fn an_answer_to_an_earlier_command_is_not_taken_for_that_of_the_last() {
+        let (mut server, mut worker) = server();
+        let answer = |server: &mut ServerEnd, number| {
+            let mut message = Vec::new();
+            Answer(vec![(u64::from(number), Vec::new())]).encode(number, &mut message);
+            let mut sending = Sending::default();
+            assert!(server.requests.send(RequestId::NOBODY.to_word(), &message, &mut sending));
+        };
+        let mut said = || {
+            assert!(worker.command(&Command::Rooms));
+            let number =
+                server.replies.receive(&mut Assembler::default(), |_, bytes| Command::decode(bytes).unwrap().0);
+            number.unwrap()
+        };
+        let (first, second) = (said(), said());
+        answer(&mut server, first);
+        assert_eq!(worker.receive_answer(), None);
+        answer(&mut server, second);
+        answer(&mut server, first);
+        let got = worker.receive_answer().map(|message| Answer::number(&message));
+        assert_eq!(got, Some(Ok(second)));
     }
 
     #[test]

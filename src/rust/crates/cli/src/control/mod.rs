@@ -12,7 +12,7 @@ mod place;
 pub(crate) use client::{find, Found, Wanted};
 pub(crate) use listener::{Listener, Reply};
 
-use engine::{FailedLine, FailedRequest, JobId, JobLine, JobList, JobState, JobsWanted, Snapshot};
+use engine::{FailedLine, FailedRequest, JobAct, JobId, JobLine, JobList, JobState, JobsWanted, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use supervisor::Inspection;
@@ -40,22 +40,6 @@ pub(crate) enum Request {
     Job(JobId),
     /// to run that once more, or not any more: an [`Acted`]
     Act(JobAct, JobId),
-}
-
-/// What may be done to a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JobAct {
-    Retry,
-    Cancel,
-}
-
-impl JobAct {
-    fn word(self) -> &'static str {
-        match self {
-            JobAct::Retry => "retry",
-            JobAct::Cancel => "cancel",
-        }
-    }
 }
 
 /// In the place of a state: each of them.
@@ -101,7 +85,7 @@ impl Request {
             "job" => return JobId::parse(numbers).map(Request::Job),
             _ => {}
         }
-        if let Some(act) = [JobAct::Retry, JobAct::Cancel].into_iter().find(|act| act.word() == word) {
+        if let Some(act) = JobAct::of(word) {
             return JobId::parse(numbers).map(|id| Request::Act(act, id));
         }
         let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;

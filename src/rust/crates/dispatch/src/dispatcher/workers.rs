@@ -2,12 +2,14 @@
 
 use super::Dispatcher;
 use crate::assigned::Assigned;
+use crate::commands::Later;
 use crate::generation::{Generation, Line};
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
 use crate::pool::{PoolEvent, Seat};
 use crate::runs::{Of, Runs};
 use crate::stream::Stream;
+use crate::submission::Post;
 use crate::wakes::read_on;
 use crate::worker::Worker;
 use bytes::Bytes;
@@ -83,7 +85,13 @@ impl Dispatcher {
         if Task::is_one(&command) {
             return self.ask_for_task(at, of, command);
         }
-        let answer = self.commands.execute(command);
+        let (worker, post) = (self.workers[at].worker, &self.post);
+        let later = || -> Later {
+            let post = post.clone();
+            // a dispatcher that has ended has no workers
+            Box::new(move |message| drop(post.send(Post::Answer { worker, of, message })))
+        };
+        let answer = self.commands.execute(command, &later);
         if let Some((answer, lane)) = answer.zip(self.workers[at].lane_mut(of)) {
             lane.link.answer(&answer);
         }

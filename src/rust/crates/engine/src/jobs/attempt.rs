@@ -70,7 +70,7 @@ async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, end: End, why: &
     let number = attempt.attempt;
     let is_back = matches!(end, End::Back { .. });
     // by the id, what the handler has written is found
-    let request = Request::decode(&attempt.request).map_or(0, |request| request.head.id);
+    let request = Request::decode(&attempt.request).map_or(0, |request| name_of(attempt, &request.head));
     let name = format!("id={request:016x} the job {} of {}", attempt.id, attempt.kind);
     let Some(kept) = keep(jobs, attempt, end, job.rules, &name).await else { return };
     if let (Kept::As(state), false) = (kept, is_back) {
@@ -166,6 +166,14 @@ async fn body_of(jobs: &Jobs, attempt: &Attempt) -> io::Result<Option<(TempPath,
     written.await.map_err(io::Error::other)?
 }
 
+/// What the log calls an attempt: as the request that has asked for the job or, where that was no client's, as the job.
+fn name_of(attempt: &Attempt, asked: &RequestHead<'_>) -> u64 {
+    match asked.id {
+        0 => attempt.id.first_half(),
+        id => id,
+    }
+}
+
 /// Writes the message for the worker: what was accepted, as an attempt. Its name in the log.
 fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &mut Vec<u8>) -> Result<u64, String> {
     let request = Request::decode(&attempt.request).map_err(|e| format!("its request cannot be read: {e}"))?;
@@ -174,7 +182,8 @@ fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &m
         Some((path, len)) => BodyRef::Spooled { path: Path::as_os_str(path).as_bytes(), len: *len },
         None => request.head.body,
     };
-    let head = RequestHead { route, job: job.as_bytes(), body, ..request.head };
+    let id = name_of(attempt, &request.head);
+    let head = RequestHead { id, route, job: job.as_bytes(), body, ..request.head };
     let params: Vec<_> = request.params().collect();
     head.encode(&params, || request.headers(), out);
     Ok(head.id)

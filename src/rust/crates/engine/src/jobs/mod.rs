@@ -1,12 +1,13 @@
 //! Jobs: requests that are answered at once with a place to ask, and run later, as any other, by workers that have
-//! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), what
-//! whoever runs the server asks ([`JobsOperator`]), and what begins attempts ([`run`]).
+//! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), the
+//! app ([`enqueue()`]) and whoever runs the server ([`JobsOperator`]), and what begins attempts ([`run`]).
 
 mod accept;
 mod asked;
 mod attempt;
 mod changes;
 mod counts;
+mod enqueue;
 mod events;
 mod operator;
 mod outcome;
@@ -17,9 +18,11 @@ mod schedule;
 mod shown;
 
 pub use counts::JobCounts;
-pub use operator::{JobList, JobsOperator, JobsWanted};
+pub use enqueue::enqueue;
+pub use operator::{JobAct, JobList, JobsOperator, JobsWanted};
 pub use route::{secrets, JobRoute};
 pub use runner::run;
+pub use schedule::check_cron;
 pub use shown::{JobLine, JobProgress};
 
 use crate::config::{JobPart, Settings};
@@ -27,6 +30,7 @@ use crate::view::View;
 use ::jobs::{now, Cancelled, Desk, JobId, Place, Store, StoreError};
 use changes::Changes;
 use counts::{Attempts, Counted};
+use enqueue::Wanted;
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
@@ -37,6 +41,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, Notify};
 
 /// A response that waits for the store.
@@ -75,6 +80,8 @@ pub struct Jobs {
     changes: Changes,
     /// no attempt begins any more
     ends: AtomicBool,
+    /// what the app asks for itself goes to the thread that has the queue. Not by its runtime, which has what has this.
+    wanted: OnceLock<UnboundedSender<Wanted>>,
 }
 
 struct UnderWay {
@@ -104,6 +111,7 @@ impl Jobs {
             attempts: Mutex::default(),
             changes: Changes::new(),
             ends: AtomicBool::new(false),
+            wanted: OnceLock::new(),
         };
         if let Some(path) = &settings.jobs_store {
             let desk = Desk::open(&Place::File(path.clone()), settings.max_jobs, PATIENCE);

@@ -5,7 +5,7 @@ use super::counts::{Counts, JobCounts};
 use super::shown::JobLine;
 use super::{Jobs, NONE};
 use crate::pool::Pool;
-use ::jobs::{now, Cancelled, JobId, State, Store, StoreError};
+use ::jobs::{now, Answer, Cancelled, JobId, State, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -17,6 +17,30 @@ const KEEP: u64 = 24 * 3_600_000;
 pub struct JobsOperator {
     jobs: Arc<Jobs>,
     pool: Pool,
+}
+
+/// What may be done to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobAct {
+    /// it runs once more, as if it were new, when it has failed or was cancelled
+    Retry,
+    /// it does not run any more, and is interrupted if it does
+    Cancel,
+}
+
+impl JobAct {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            JobAct::Retry => "retry",
+            JobAct::Cancel => "cancel",
+        }
+    }
+
+    /// The one with this word.
+    pub fn of(word: &str) -> Option<Self> {
+        [JobAct::Retry, JobAct::Cancel].into_iter().find(|act| act.word() == word)
+    }
 }
 
 /// Which jobs are wanted.
@@ -66,8 +90,19 @@ impl JobsOperator {
     /// # Errors
     /// See [`JobsOperator::list`].
     pub fn list_now(&self, wanted: JobsWanted) -> Result<Vec<JobLine>, String> {
-        let Some(desk) = self.jobs.desk.get() else { return Ok(Vec::new()) };
-        desk.ask(move |store| wanted.list(store)).wait().map_err(said)
+        self.lines(wanted).map_or(Ok(Vec::new()), |lines| lines.wait().map_err(said))
+    }
+
+    /// The latest jobs, for those that look on; none where they cannot be read.
+    pub(crate) async fn latest(self, most: usize) -> Vec<JobLine> {
+        match self.lines(JobsWanted { kind: None, state: None, most }) {
+            Some(lines) => lines.await.unwrap_or_default(),
+            None => Vec::new(),
+        }
+    }
+
+    fn lines(&self, wanted: JobsWanted) -> Option<Answer<Vec<JobLine>>> {
+        Some(self.jobs.desk.get()?.ask(move |store| wanted.list(store)))
     }
 
     /// The job with this id, if there is one.
@@ -80,11 +115,18 @@ impl JobsOperator {
         Ok(job.map(JobLine::from))
     }
 
-    /// Has a job run once more that has failed or was cancelled.
+    /// Has this done to the job with this id.
     ///
     /// # Errors
-    /// Why it does not; also that of [`JobsOperator::list`].
-    pub async fn retry(self, id: JobId) -> Result<(), String> {
+    /// Why it is not: there is none, or it is in another state; also that of [`JobsOperator::list`].
+    pub async fn act(self, act: JobAct, id: JobId) -> Result<(), String> {
+        match act {
+            JobAct::Retry => self.retry(id).await,
+            JobAct::Cancel => self.cancel(id).await,
+        }
+    }
+
+    async fn retry(self, id: JobId) -> Result<(), String> {
         let desk = self.jobs.desk.get().ok_or(NONE)?;
         let state = desk.ask(move |store| {
             let Some(job) = store.find(id)? else { return Ok(None) };
@@ -100,11 +142,7 @@ impl JobsOperator {
         }
     }
 
-    /// Has a job not run any more, and interrupts it if it does.
-    ///
-    /// # Errors
-    /// There is none, or it is over; also that of [`JobsOperator::list`].
-    pub async fn cancel(self, id: JobId) -> Result<(), String> {
+    async fn cancel(self, id: JobId) -> Result<(), String> {
         let desk = self.jobs.desk.get().ok_or(NONE)?;
         let job = desk.ask(move |store| store.find(id)).await.map_err(said)?.ok_or(NONE)?;
         let app = self.pool.app(0);

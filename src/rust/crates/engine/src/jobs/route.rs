@@ -7,7 +7,6 @@ use crate::edge::policies::{PolicyConfig, RuleConfig};
 use ::jobs::Rules;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::HeaderName;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// See the module.
@@ -38,18 +37,19 @@ pub fn secrets(policies: &[PolicyConfig]) -> Arc<[HeaderName]> {
 }
 
 impl JobRoute {
-    pub fn new(config: &JobConfig, secrets: &Arc<[HeaderName]>) -> Self {
+    /// # Errors
+    /// A text that names the kind, and what is wrong with its schedule.
+    pub fn new(config: &JobConfig, secrets: &Arc<[HeaderName]>) -> Result<Self, String> {
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
-        let priority = config.priority as i32;
-        let every = config.every.map(ms).and_then(NonZeroU64::new);
-        JobRoute {
+        let schedule = Schedule::new(config).map_err(|why| format!("the schedule of {}: {why}", config.kind))?;
+        Ok(JobRoute {
             part: config.part,
             kind: config.kind.clone(),
             rules: Rules { retries: config.retries as u32, backoff: ms(config.backoff), keep: ms(config.keep) },
             at_once: config.at_once.map_or(usize::MAX, |most| most as usize),
-            priority,
-            schedule: every.map(|every| Arc::new(Schedule::new(every, &config.kind, priority))),
+            priority: config.priority as i32,
+            schedule: schedule.map(Arc::new),
             secrets: secrets.clone(),
-        }
+        })
     }
 }

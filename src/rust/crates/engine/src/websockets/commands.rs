@@ -8,7 +8,7 @@ use httpd::ws::Close;
 use rooms::Store as _;
 use std::str::from_utf8;
 use std::sync::Arc;
-use wire::websocket::{Answer, Command};
+use wire::command::{Answer, Command};
 
 /// For clients: the worker that their connection belongs to is not there any more.
 pub(super) const OWNER_ENDS: &str = "the process that handles it ends";
@@ -88,7 +88,7 @@ impl WebSockets {
                 return Some(Answer(rooms.collect()));
             }
             // nothing of it is here
-            Command::Purge { .. } | Command::Seed { .. } => {}
+            Command::Purge { .. } | Command::Seed { .. } | Command::Enqueue { .. } => {}
         }
         None
     }

@@ -1,5 +1,5 @@
-//! Jobs that nobody asks for: one for each turn of a clock. A turn is a number of spans since 1970, so that it is the
-//! same for a server that starts anew.
+//! Jobs by the clock: one for each turn. A turn is the time at which it begins, in ms since 1970: it is the same for a
+//! server that starts anew, and later than those of a schedule that the kind had before.
 
 use super::Store;
 use crate::error::StoreError;

@@ -7,7 +7,8 @@ use native::{Interface, Natives, Spec, UserData};
 use patience::until;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-use wire::websocket::{Command, Event, What};
+use wire::command::Command;
+use wire::websocket::{Event, What};
 use wire::Request;
 
 /// A server that writes down what is to be done.
@@ -26,9 +27,8 @@ impl WebSocketCommands for Server {
             Command::Broadcast { room, message, except, .. } => {
                 format!("to {} but {except}: {}", text(room), text(message))
             }
-            Command::Members { .. } | Command::Rooms | Command::Purge { .. } | Command::Seed { .. } => {
-                panic!("nobody answers")
-            }
+            Command::Members { .. } | Command::Rooms | Command::Purge { .. } => panic!("nobody answers"),
+            Command::Seed { .. } | Command::Enqueue { .. } => panic!("no C handler says so"),
         };
         self.0.lock().unwrap().push(said);
         true

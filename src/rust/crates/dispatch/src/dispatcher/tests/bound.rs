@@ -1,7 +1,7 @@
 //! Requests that one worker only may have, and connections that stay with one.
 
 use super::*;
-use crate::commands::Commands;
+use crate::commands::{Commands, Later};
 use crate::owner::Owner;
 
 /// Records which workers have left.
@@ -9,7 +9,7 @@ use crate::owner::Owner;
 struct Left(std::sync::Mutex<Vec<Owner>>);
 
 impl Commands for Left {
-    fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
+    fn execute(&self, _: Bytes, _: &dyn Fn() -> Later) -> Option<Vec<u8>> {
         None
     }
 
@@ -98,7 +98,7 @@ async fn what_only_one_worker_may_have_waits_until_its_r_is_free_in_turn_with_ot
 async fn connections_that_stay_with_a_worker_are_spread() {
     struct Kept;
     impl Commands for Kept {
-        fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
+        fn execute(&self, _: Bytes, _: &dyn Fn() -> Later) -> Option<Vec<u8>> {
             None
         }
         fn kept_by(&self, owner: Owner) -> usize {

@@ -8,7 +8,7 @@ use crate::respond::{text, unstored};
 use grammar::percent::decode;
 use http::StatusCode;
 use httpd::{Head, Response};
-use wire::websocket::PurgeBy;
+use wire::command::PurgeBy;
 
 /// What the page wants to be told.
 const RIGHT: &str = "say what to forget by one of ?path=, ?prefix= and ?tag=, such as /cache/purge?prefix=/prices\n";

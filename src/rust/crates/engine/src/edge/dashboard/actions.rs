@@ -1,15 +1,19 @@
-//! What may be done on the dashboard: `POST /__drover__/reload` and `POST /__drover__/restart/PID`.
+//! What may be done on the dashboard: `POST /__drover__/reload`, `restart/PID`, `jobs/retry/ID` and `jobs/cancel/ID`.
 //!
 //! Only with the token, in `Authorization`, which no page of another site can send, and only for programs and for the
-//! page itself. Without a token (`admin_token`) they are off. They are carried out by the owner of the processes.
+//! page itself. Without a token (`admin_token`) they are off. What is about processes is carried out by their owner.
 
 use crate::edge::auth::read_text;
 use crate::edge::csrf::Csrf;
+use crate::jobs::{JobAct, JobsOperator};
 use crate::respond::text;
+use ::jobs::JobId;
+use exchange::pipe;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::StatusCode;
-use httpd::{Head, Response};
+use httpd::{Body, Head, Response};
 use identity::Named;
+use std::future::Future;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -20,14 +24,18 @@ pub enum Action {
     Reload,
     /// the worker that is this process is replaced by a fresh one
     Restart(i32),
+    /// this is done to that job
+    Job(JobAct, JobId),
 }
 
 impl Action {
     /// The one of this path below that of the dashboard.
     pub(super) fn read(path: &str) -> Option<Action> {
-        match path.strip_prefix("restart/") {
-            Some(pid) => pid.parse().ok().filter(|pid| *pid > 0).map(Action::Restart),
-            None => (path == "reload").then_some(Action::Reload),
+        let Some((kind, of)) = path.split_once('/') else { return (path == "reload").then_some(Action::Reload) };
+        match kind {
+            "restart" => of.parse().ok().filter(|pid| *pid > 0).map(Action::Restart),
+            "jobs" => of.split_once('/').and_then(|(act, id)| Some(Action::Job(JobAct::of(act)?, JobId::parse(id)?))),
+            _ => None,
         }
     }
 }
@@ -64,8 +72,8 @@ impl Actions {
         let _ = self.act.set(act);
     }
 
-    /// Somebody wants it done.
-    pub fn ask(&self, action: Action, head: &Head) -> Response {
+    /// Somebody wants it done: by the owner of the processes, or by this one of the jobs.
+    pub fn ask(&self, action: Action, head: &Head, jobs: Option<JobsOperator>) -> Response {
         let Some(token) = &self.token else {
             return text(StatusCode::FORBIDDEN, "actions are off: `admin_token` names a file with a token for them\n");
         };
@@ -78,6 +86,9 @@ impl Actions {
             response.fields.set(&WWW_AUTHENTICATE, "Bearer");
             return response;
         }
+        if let Action::Job(act, id) = action {
+            return done(jobs.map(|jobs| jobs.act(act, id)));
+        }
         let Some(act) = self.act.get() else {
             let why = "the session is the only worker: dr_reload() there loads the app anew\n";
             return text(StatusCode::CONFLICT, why);
@@ -85,6 +96,20 @@ impl Actions {
         act(action);
         text(StatusCode::ACCEPTED, "asked for: the log tells what comes of it\n")
     }
+}
+
+/// What becomes of an act on a job, once that is known.
+fn done(act: Option<impl Future<Output = Result<(), String>> + Send + 'static>) -> Response {
+    let Some(act) = act else { return text(StatusCode::SERVICE_UNAVAILABLE, "the server is starting\n") };
+    let (writer, reader) = pipe(None);
+    tokio::spawn(async move {
+        let said = act.await.map_or_else(|why| format!("{why}\n"), |()| "done\n".to_owned());
+        writer.write(said.into(), false);
+        writer.end(true);
+    });
+    let mut response = text(StatusCode::ACCEPTED, "");
+    response.body = Body::pipe(reader);
+    response
 }
 
 /// The token of `Authorization: Bearer`.
@@ -101,6 +126,13 @@ mod tests {
     fn paths_name_actions() {
         assert_eq!(Action::read("reload"), Some(Action::Reload));
         assert_eq!(Action::read("restart/4711"), Some(Action::Restart(4711)));
+        let id = "0123456789abcdef0123456789abcdef";
+        let of_job = |act| JobId::parse(id).map(|id| Action::Job(act, id));
+        assert_eq!(Action::read(&format!("jobs/retry/{id}")), of_job(JobAct::Retry));
+        assert_eq!(Action::read(&format!("jobs/cancel/{id}")), of_job(JobAct::Cancel));
+        for none in ["jobs/", "jobs/retry", "jobs/retry/", "jobs/retry/0123", &format!("jobs/other/{id}")] {
+            assert_eq!(Action::read(none), None, "{none}");
+        }
         for none in ["", "reload/", "restart/", "restart/-1", "restart/0", "restart/x", "restart/99999999999", "events"]
         {
             assert_eq!(Action::read(none), None, "{none}");

@@ -4,6 +4,7 @@
 //! that reads more slowly misses some.
 
 use crate::gauge::Gauge;
+use crate::jobs::{JobLine, JobsOperator};
 use crate::respond::{text, unstored};
 use crate::snapshot::Snapshot;
 use bytes::Bytes;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 /// Most streams at a time, which leaves connections for other requests (`httpd` allows 64 on this address).
 const MOST: usize = 32;
+/// Jobs that are shown.
+const JOBS: usize = 20;
 /// Sent first: a browser that has lost the stream tries again after this many ms.
 const HELLO: &str = "retry: 2000\n\n";
 
@@ -49,6 +52,8 @@ struct Message {
     /// whether there is a token for actions
     actions: bool,
     snapshot: Snapshot,
+    /// the latest
+    jobs: Vec<JobLine>,
 }
 
 impl Lookers {
@@ -59,6 +64,11 @@ impl Lookers {
     /// They see this server.
     pub fn shows(&self, gauge: Gauge) {
         let _ = self.gauge.set(gauge);
+    }
+
+    /// The jobs of that server.
+    pub fn jobs(&self) -> Option<JobsOperator> {
+        self.gauge.get().map(Gauge::jobs)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -106,12 +116,14 @@ impl Lookers {
 
     async fn event(&self) -> Option<Bytes> {
         let snapshot = self.gauge.get()?.snapshot_later().await;
+        let jobs = self.jobs()?.latest(JOBS).await;
         let message = Message {
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
             age: self.began.elapsed().as_secs_f64(),
             actions: self.acts,
             snapshot,
+            jobs,
         };
         // line ends within texts are escaped by JSON
         Some(format!("data: {}\n\n", sonic_rs::to_string(&message).ok()?).into())

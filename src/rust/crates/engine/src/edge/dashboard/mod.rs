@@ -70,7 +70,7 @@ impl Dashboard {
         }
         let reads = matches!(head.method, Method::GET | Method::HEAD);
         match Action::read(rest) {
-            Some(action) if head.method == Method::POST => self.actions.ask(action, head),
+            Some(action) if head.method == Method::POST => self.actions.ask(action, head, self.lookers.jobs()),
             Some(_) => only("POST"),
             None if !reads => only("GET, HEAD"),
             None if rest == "events" => self.lookers.look(&head.method),

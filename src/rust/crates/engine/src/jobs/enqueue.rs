@@ -1,0 +1,125 @@
+//! Jobs that the app asks for itself, from a handler or from the session that serves: the request is made here.
+//! Policies are for clients, and are not asked; types hold.
+
+use crate::app::App;
+use crate::context::Context;
+use crate::edge::types::Looked;
+use ::jobs::{now, Accepted, JobId, NewJob};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::Request;
+use httpd::{Failure, Head, Received};
+use router::{Match, Method, Params};
+use serde::Deserialize;
+use std::sync::Arc;
+use tokio::sync::mpsc::unbounded_channel;
+use wire::{BodyRef, RequestHead};
+
+/// Longer bodies, in bytes, are kept beside their requests, as those of clients are: workers get them in a file.
+const LONG: usize = 64 * 1024;
+
+/// How a job is to be run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct How {
+    /// of its body
+    content_type: Option<String>,
+    /// names it, among those of the app
+    key: Option<String>,
+    /// when it may begin, in ms since 1970
+    due: Option<f64>,
+    priority: Option<f64>,
+}
+
+/// Has `then` told the id of the job that `job` describes, see [`wire::command::Command::Enqueue`], or why there is
+/// none.
+pub fn enqueue(
+    context: &Arc<Context>,
+    target: &str,
+    job: &[u8],
+    then: impl FnOnce(Result<JobId, String>) + Send + 'static,
+) {
+    let wanted = Wanted { target: target.to_owned(), job: Bytes::copy_from_slice(job), then: Box::new(then) };
+    let Some(to) = context.jobs.wanted.get() else { return (wanted.then)(Err("the server is starting".to_owned())) };
+    if let Err(unsent) = to.send(wanted) {
+        (unsent.0.then)(Err("the server is ending".to_owned()));
+    }
+}
+
+/// What is wanted, until it is accepted.
+pub struct Wanted {
+    target: String,
+    job: Bytes,
+    then: Box<dyn FnOnce(Result<JobId, String>) + Send>,
+}
+
+/// Takes what is wanted from now on. In the context of a runtime; ends with it.
+pub fn listen(context: Arc<Context>) {
+    let (to, mut wanted) = unbounded_channel();
+    let _ = context.jobs.wanted.set(to);
+    tokio::spawn(async move {
+        while let Some(Wanted { target, job, then }) = wanted.recv().await {
+            let context = context.clone();
+            tokio::spawn(async move { then(accept(&context, &target, &job).await) });
+        }
+    });
+}
+
+async fn accept(context: &Context, target: &str, job: &Bytes) -> Result<JobId, String> {
+    let end = job.iter().position(|&byte| byte == b'\n').unwrap_or(job.len());
+    let how: How = sonic_rs::from_slice(&job[..end]).map_err(|e| e.to_string())?;
+    let app = context.pool().app(0);
+    let new = request(&app, target, how, job.slice(job.len().min(end + 1)..)).await?;
+    let jobs = &context.jobs;
+    match jobs.ask(move |store| store.accept(&new, now())).await.map_err(|failure| failure.detail)? {
+        Accepted::New(id) => {
+            jobs.changed(id);
+            Ok(id)
+        }
+        Accepted::Existing(id) => Ok(id),
+        Accepted::Full => Err(format!("too many jobs wait: max_jobs is {}", jobs.most)),
+    }
+}
+
+/// The job, as if a client had sent this.
+async fn request(app: &App, target: &str, how: How, body: Bytes) -> Result<NewJob, String> {
+    let wrong = || format!("{target:?} is no path, with its query if it has one, as clients send it");
+    if !target.starts_with('/') {
+        return Err(wrong());
+    }
+    let fields = how.content_type.iter().map(|text| (CONTENT_TYPE, text));
+    let request = fields.fold(Request::post(target), |request, (name, text)| request.header(name, text));
+    let head = Head::from_http2(&request.body(()).map_err(|_| wrong())?.into_parts().0);
+    let mut params = Params::new();
+    let route = match app.router.find(Method::Post, head.path(), &mut params) {
+        Match::Found { target, .. } => app.accepts_jobs(target).map(|job| (target, job)),
+        _ => None,
+    };
+    let (number, job) =
+        route.ok_or_else(|| format!("no jobs are accepted at {}: dr_job() has them be", head.path()))?;
+    if let Some(types) = app.types(number) {
+        let received = if body.is_empty() { Received::Empty } else { Received::Memory(body.clone()) };
+        let said = |failure: Failure| failure.detail;
+        match types.judge(&head, &params, &received, app.bounds).map_err(said)? {
+            Looked::Fits => {}
+            Looked::Later(looking) => looking.outcome().await.map_err(said)?,
+        }
+    }
+    let path = router::decode(head.path()).map_err(|_| wrong())?;
+    let is_long = body.len() > LONG;
+    let inline = BodyRef::Inline(if is_long { &[] } else { &body });
+    let (method, target) = (&b"POST"[..], head.target().as_bytes());
+    let made = RequestHead { method, target, path: path.as_bytes(), body: inline, ..RequestHead::default() };
+    let params: Vec<_> = params.iter().map(|param| param.as_bytes()).collect();
+    let mut request = Vec::new();
+    made.encode(&params, || head.fields.iter(), &mut request);
+    Ok(NewJob {
+        kind: job.kind.clone(),
+        request,
+        body: is_long.then(|| body.to_vec()),
+        // no client's key begins with a line feed
+        key: how.key.map(|key| format!("\n\n{key}")),
+        priority: how.priority.map_or(job.priority, |priority| priority as i32),
+        due: how.due.map(|due| due as u64),
+    })
+}
