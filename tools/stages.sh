@@ -51,16 +51,16 @@ stage engine suite 120 tests/lib/run.sh
 stage engine packaging 60 tests/packaging/run.sh
 full_stage engine docs 120 tools/docs.sh --check
 full_stage engine lint 300 tools/lint.sh
-full_stage engine site 400 tools/site.sh "$work/site"
+full_stage engine site 800 tools/site.sh "$work/site"
 # The engine's tests are compiled once, by clippy, which is rustc with more lints, where this toolchain has it.
 compiler=()
 if has clippy-driver --version; then
   compiler=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver)
-  stage engine clippy 900 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace --all-targets --no-run
+  stage engine clippy 700 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace --all-targets --no-run
 else
   skipped engine clippy "this Rust toolchain has no clippy"
 fi
-stage engine cargo-test 1200 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace
+stage engine cargo-test 800 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
 full_stage engine loom 200 env RUSTFLAGS="--cfg loom" tools/cargo-test.sh "${manifest[@]}" --package shm --lib \
   --target-dir src/rust/target/loom
