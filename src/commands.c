@@ -1,5 +1,5 @@
 /* What R wants the server to do, from a handler or from the session that serves. Neighbours: websockets.c and jobs.c,
- * which say most of it; R/policy-cache.R; rust/crates/binding/src/websockets.rs. */
+ * which say most of it; R/policy-cache.R; rust/crates/binding/src/commands.rs. */
 #include "commands.h"
 #include "build.h"
 #include "clock.h"
@@ -25,13 +25,13 @@ void drv_refuse(const char *argument, SEXP value) {
 SEXP drv_say(const drv_command *command) {
   drv_link *link = drv_here.link;
   if (link && drv_here.is_stray) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
-  int said = drv_websocket_say(link, link ? NULL : drv_service_here(), command);
+  int said = drv_command_send(link, link ? NULL : drv_service_here(), command);
   if (said < 0) drv_refuse("msg", R_NilValue);
   if (!said) drv_call_package("stop_no_server", R_NilValue);
   if (said == 1) return R_NilValue;
   int64_t until = drv_now_ms() + ANSWER_MS;
   const drv_node *answer = NULL;
-  while ((link = drv_here.link, answer = drv_websocket_answer(link)) == NULL && link && drv_now_ms() < until) {
+  while ((link = drv_here.link, answer = drv_command_answer(link)) == NULL && link && drv_now_ms() < until) {
     drv_here.polls = 1;
     if (!drv_stream_doze(link)) continue;
     struct pollfd bell = {drv_link_bell(link), POLLIN, 0};

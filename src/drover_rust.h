@@ -187,6 +187,11 @@ typedef struct {
   drv_str state;
   drv_str text; /* of a connect the sub-protocol, of a close the reason */
 } drv_event;
+/* the field of a request that has the message of a WebSocket */
+enum { DRV_MESSAGE_FIELD = 24 };
+int32_t drv_cell_event(const drv_cell *, drv_event *);
+
+/* commands.rs */
 typedef struct {
   int32_t kind;  /* enum in commands.h */
   int32_t small; /* whether a message is bytes; the code of a close; by what is purged */
@@ -194,12 +199,9 @@ typedef struct {
   drv_str room;  /* or what is purged, or where a job is accepted */
   drv_str bytes; /* a message, a reason, a name, or a job */
 } drv_command;
-/* the field of a request that has the message of a WebSocket */
-enum { DRV_MESSAGE_FIELD = 24 };
-int32_t drv_cell_event(const drv_cell *, drv_event *);
-/* 1: sent; 2: sent, drv_websocket_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
-int32_t drv_websocket_say(drv_link *, const drv_service *, const drv_command *);
-const drv_node *drv_websocket_answer(drv_link *);
+/* 1: sent; 2: sent, drv_command_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
+int32_t drv_command_send(drv_link *, const drv_service *, const drv_command *);
+const drv_node *drv_command_answer(drv_link *);
 
 /* tasks.rs: the task's number; 0: there is no server; -1: the call is too long; -2: its request has been answered */
 double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);

@@ -4,11 +4,13 @@
 //! or lets R jump over a Rust frame. `session` is the server of an R session that runs the handlers, `service` that of
 //! one that leaves them to processes, `zygote` and `process` are those processes' ends of their control channels,
 //! `link` is a worker's half; `natives` hands C handlers of other packages over; `request` the fields of a request,
-//! `reply` makes messages of R values, `strings` counts what goes into R's string cache, `console` has the log of a
-//! session at a console, `units` reads sizes and times, `packed_files` packs files, `events` writes Server-Sent Events,
-//! `json` reads and writes JSON, `yaml` YAML, `mcp` messages of language models' clients, `shared_state` has the values
-//! that all workers see, `node` describes values that C is to make, `r` reads R's objects.
+//! `reply` makes messages of R values, `strings` counts what goes into R's string cache, `commands` are what R wants
+//! the server to do, `console` has the log of a session at a console, `units` reads sizes and times, `packed_files`
+//! packs files, `events` writes Server-Sent Events, `json` reads and writes JSON, `yaml` YAML, `mcp` messages of
+//! language models' clients, `shared_state` has the values that all workers see, `node` describes values that C is to
+//! make, `r` reads R's objects.
 
+mod commands;
 mod console;
 mod events;
 mod exchange;

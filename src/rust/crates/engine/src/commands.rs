@@ -5,7 +5,6 @@ use crate::context::Context;
 use crate::edge::cache::purge;
 use crate::failed::FailedRequests;
 use crate::jobs;
-use crate::pool::Caches;
 use crate::websockets::WebSockets;
 use bytes::Bytes;
 use dispatch::{Commands, Later, Owner};
@@ -15,32 +14,28 @@ use wire::command::{Answer, Command, PurgeBy};
 /// See the module.
 pub struct Commander {
     websockets: Arc<WebSockets>,
-    /// of the apps, which are made later
-    caches: OnceLock<Caches>,
     failed: Option<Arc<FailedRequests>>,
-    /// which has it, and is made later
+    /// the apps and their jobs; has this, and is made later
     context: OnceLock<Weak<Context>>,
 }
 
 impl Commander {
     /// One that knows of WebSockets and failed requests only.
     pub fn new(websockets: Arc<WebSockets>, failed: Option<Arc<FailedRequests>>) -> Self {
-        Commander { websockets, caches: OnceLock::new(), failed, context: OnceLock::new() }
+        Commander { websockets, failed, context: OnceLock::new() }
     }
 
-    /// From now on it knows of what these apps keep.
-    pub fn knows(&self, caches: Caches) {
-        let _ = self.caches.set(caches);
-    }
-
-    /// And of its jobs.
-    pub fn serves(&self, context: &Arc<Context>) {
+    /// From now on it knows of what the apps keep, and of their jobs.
+    pub fn knows(&self, context: &Arc<Context>) {
         let _ = self.context.set(Arc::downgrade(context));
     }
 
+    fn context(&self) -> Option<Arc<Context>> {
+        self.context.get().and_then(Weak::upgrade)
+    }
+
     fn enqueue(&self, number: u32, target: &[u8], job: &[u8], later: Later) {
-        let context = self.context.get().and_then(Weak::upgrade);
-        let (Some(context), Ok(target)) = (context, std::str::from_utf8(target)) else { return };
+        let (Some(context), Ok(target)) = (self.context(), std::str::from_utf8(target)) else { return };
         jobs::enqueue(&context, target, job, move |outcome| {
             let (is_accepted, text) = match outcome {
                 Ok(id) => (1, id.to_string()),
@@ -52,7 +47,7 @@ impl Commander {
 
     fn purge(&self, by: PurgeBy, text: &[u8]) -> Answer {
         let is_meant = |target: &[u8], tags: &[u8]| purge::is_meant(by, text, target, tags);
-        let count = self.caches.get().map_or(0, |caches| caches.purge(is_meant));
+        let count = self.context().map_or(0, |context| context.pool().purge(is_meant));
         Answer(vec![(count as u64, Vec::new())])
     }
 }

@@ -51,20 +51,6 @@ pub struct Pool {
     workers: dispatch::Pool,
 }
 
-/// What the apps of a server keep of responses.
-pub(crate) struct Caches(Weak<Apps>);
-
-impl Caches {
-    /// Forgets the responses that `is_old` says so of: of what their requests ask for, and what their tags are. How
-    /// many those were.
-    pub(crate) fn purge(&self, is_old: impl Fn(&[u8], &[u8]) -> bool) -> usize {
-        let Some(apps) = self.0.upgrade() else { return 0 };
-        let generations = apps.generations();
-        let caches = generations.iter().flat_map(|app| app.policies.caches());
-        caches.map(|cache| cache.purge(&is_old)).sum()
-    }
-}
-
 /// Its workers.
 impl Deref for Pool {
     type Target = dispatch::Pool;
@@ -90,9 +76,12 @@ impl Pool {
         Ok(Pool { apps: Arc::new(apps), workers })
     }
 
-    /// What its apps keep.
-    pub(crate) fn caches(&self) -> Caches {
-        Caches(Arc::downgrade(&self.apps))
+    /// Forgets the responses that `is_old` says so of: of what their requests ask for, and what their tags are. How
+    /// many those were.
+    pub(crate) fn purge(&self, is_old: impl Fn(&[u8], &[u8]) -> bool) -> usize {
+        let generations = self.apps.generations();
+        let caches = generations.iter().flat_map(|app| app.policies.caches());
+        caches.map(|cache| cache.purge(&is_old)).sum()
     }
 
     /// The app that requests of an I/O thread are routed by now.

@@ -207,7 +207,6 @@ impl Server {
         let routes = routes.cloned().or_else(|| failed.is_some().then(Arc::default));
         let pool = Pool::new(settings.clone(), workers, log.clone(), commands, routes);
         let pool = pool.map_err(StartError::Config)?;
-        commander.knows(pool.caches());
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format, screen)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
@@ -226,7 +225,7 @@ impl Server {
         let context = Context::new(pages, pool.clone(), queue, websockets, metrics, jobs, &settings);
         let context =
             Arc::new(context.logging(access_log).tracing(traces).keeping(failed).only_for(hosts).below(base_path));
-        commander.serves(&context);
+        commander.knows(&context);
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn drv_cell_rest(cell: *mut Cell) {
     shield((), || {
         cell.rest();
         crate::events::forget();
-        crate::websockets::forget();
+        crate::commands::forget();
         crate::yaml::forget();
     });
 }

@@ -10,7 +10,6 @@ use observe::Level;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +50,19 @@ pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Re
     // the same for all of it: in another app the number may be another route
     let app = context.app();
     let Some((route, job)) = app.kinds_of_jobs().find(|(_, job)| job.kind == attempt.kind) else { return };
+    let asked = Request::decode(&attempt.request);
+    let name = name_of(&attempt, asked.as_ref().ok());
+    let made = async {
+        match asked {
+            Ok(mut request) => {
+                (request.head.id, request.head.route) = (name, route);
+                make(&context, &app, &attempt, &request).await
+            }
+            Err(e) => Ended::broken(&format!("its request cannot be read: {e}")),
+        }
+    };
     let Ended { end, why } = tokio::select! {
-        ended = make(&context, &app, &attempt, route) => ended,
+        ended = made => ended,
         _ = cancelled => {
             unfinished.is_over = true;
             return;
@@ -61,17 +71,16 @@ pub async fn run(context: Arc<Context>, attempt: Attempt, cancelled: oneshot::Re
     // a server that ends takes its workers along, in the end
     let is_over = matches!(end, End::Lost { .. }) && jobs.ends.load(Relaxed);
     let end = if is_over { End::Back { delay: 0 } } else { end };
-    settle(&jobs, job, &attempt, end, &why).await;
+    settle(&jobs, job, &attempt, name, end, &why).await;
     unfinished.is_over = true;
 }
 
 /// Has the store know the end, and says in the log what is not as it should be.
-async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, end: End, why: &str) {
+async fn settle(jobs: &Jobs, job: &JobRoute, attempt: &Attempt, name: u64, end: End, why: &str) {
     let number = attempt.attempt;
     let is_back = matches!(end, End::Back { .. });
     // by the id, what the handler has written is found
-    let request = Request::decode(&attempt.request).map_or(0, |request| name_of(attempt, &request.head));
-    let name = format!("id={request:016x} the job {} of {}", attempt.id, attempt.kind);
+    let name = format!("id={name:016x} the job {} of {}", attempt.id, attempt.kind);
     let Some(kept) = keep(jobs, attempt, end, job.rules, &name).await else { return };
     if let (Kept::As(state), false) = (kept, is_back) {
         jobs.attempt_ended(&attempt.kind, state);
@@ -105,22 +114,25 @@ async fn keep(jobs: &Jobs, attempt: &Attempt, end: End, rules: Rules, name: &str
     }
 }
 
-async fn make(context: &Context, app: &App, attempt: &Attempt, route: u32) -> Ended {
+/// Has a worker run the request.
+async fn make(context: &Context, app: &App, attempt: &Attempt, request: &Request<'_>) -> Ended {
     let body = match body_of(&context.jobs, attempt).await {
         Ok(body) => body,
         Err(e) => return Ended::back(&format!("its body could not be written: {e}")),
     };
     let mut message = Vec::new();
-    let request = match encode(attempt, route, body.as_ref(), &mut message) {
-        Ok(request) => request,
-        Err(why) => return Ended::broken(&why),
-    };
+    let job = format!("{{\"id\":\"{}\",\"attempt\":{}}}", attempt.id, attempt.attempt);
+    let long = body.as_ref().map(|(path, len)| BodyRef::Spooled { path: path.as_os_str().as_bytes(), len: *len });
+    let RequestHead { id, route, body: short, .. } = request.head;
+    let head = RequestHead { job: job.as_bytes(), body: long.unwrap_or(short), ..request.head };
+    let params: Vec<_> = request.params().collect();
+    head.encode(&params, || request.headers(), &mut message);
     let mut kind = DefaultHasher::new();
     attempt.kind.hash(&mut kind);
     // jobs of a kind take turns with clients, as one of them
     let from = Origin { client: kind.finish(), connection: 0 };
     let submission = Submission {
-        request,
+        request: id,
         timeout: app.target(route).timeout,
         times_handler: true,
         ends_with_client: true,
@@ -167,24 +179,6 @@ async fn body_of(jobs: &Jobs, attempt: &Attempt) -> io::Result<Option<(TempPath,
 }
 
 /// What the log calls an attempt: as the request that has asked for the job or, where that was no client's, as the job.
-fn name_of(attempt: &Attempt, asked: &RequestHead<'_>) -> u64 {
-    match asked.id {
-        0 => attempt.id.first_half(),
-        id => id,
-    }
-}
-
-/// Writes the message for the worker: what was accepted, as an attempt. Its name in the log.
-fn encode(attempt: &Attempt, route: u32, body: Option<&(TempPath, u64)>, out: &mut Vec<u8>) -> Result<u64, String> {
-    let request = Request::decode(&attempt.request).map_err(|e| format!("its request cannot be read: {e}"))?;
-    let job = format!("{{\"id\":\"{}\",\"attempt\":{}}}", attempt.id, attempt.attempt);
-    let body = match body {
-        Some((path, len)) => BodyRef::Spooled { path: Path::as_os_str(path).as_bytes(), len: *len },
-        None => request.head.body,
-    };
-    let id = name_of(attempt, &request.head);
-    let head = RequestHead { id, route, job: job.as_bytes(), body, ..request.head };
-    let params: Vec<_> = request.params().collect();
-    head.encode(&params, || request.headers(), out);
-    Ok(head.id)
+fn name_of(attempt: &Attempt, asked: Option<&Request<'_>>) -> u64 {
+    asked.map(|asked| asked.head.id).filter(|id| *id != 0).unwrap_or_else(|| attempt.id.first_half())
 }

@@ -41,7 +41,11 @@ impl JobRoute {
     /// A text that names the kind, and what is wrong with its schedule.
     pub fn new(config: &JobConfig, secrets: &Arc<[HeaderName]>) -> Result<Self, String> {
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
-        let schedule = Schedule::new(config).map_err(|why| format!("the schedule of {}: {why}", config.kind))?;
+        // a kind has several routes, and one schedule
+        let schedule = match config.part {
+            JobPart::Accept => Schedule::new(config).map_err(|why| format!("the schedule of {}: {why}", config.kind))?,
+            JobPart::Show | JobPart::Result | JobPart::Cancel => None,
+        };
         Ok(JobRoute {
             part: config.part,
             kind: config.kind.clone(),

@@ -32,7 +32,7 @@ pub fn page(pool: &Pool, head: &Head) -> Response {
     let Some((by, what)) = asked(query) else {
         return text(StatusCode::BAD_REQUEST, RIGHT);
     };
-    let forgotten = pool.caches().purge(|target, tags| is_meant(by, &what, target, tags));
+    let forgotten = pool.purge(|target, tags| is_meant(by, &what, target, tags));
     unstored(StatusCode::OK, "application/json", format!("{{\"forgotten\":{forgotten}}}\n"))
 }
 
