@@ -39,7 +39,7 @@ extern "C" {
 /* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this
  * one works with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks
  * DROVER_HAS(). */
-#define DROVER_API_VERSION 4
+#define DROVER_API_VERSION 5
 
 /* Whether the table that was given has this member: if (DROVER_HAS(api, mark)) api->mark(req, "db", 1000); */
 #define DROVER_HAS(api, member) ((api)->size >= offsetof(drover_api, member) + sizeof((api)->member))
@@ -287,6 +287,17 @@ struct drover_api {
   /* What stands before path and target for clients, such as "/app", as req$base_path in R; empty when that is
    * nothing. */
   drover_bytes (*base_path)(drover_request *req);
+
+  /* --- Sessions (dr_session() in R), since version 5. --- */
+
+  /* What the app keeps with the client, a JSON object such as {"user":"ada"}, as req$session in R. ptr is NULL when
+   * that is nothing: without a cookie, with one that is forged or over, and where no session covers the path. */
+  drover_bytes (*session)(drover_request *req);
+  /* Has the client keep this JSON object of at most 2900 bytes with the answer; NULL ends its session. Call it before
+   * the answer; the last call counts. What is no object or too long, or a path without sessions, is found when the
+   * answer leaves: the client gets 500 instead, the log says why. An answer by fail() changes no session.
+   * DROVER_INVALID: an empty text. */
+  int (*set_session)(drover_request *req, const char *json);
 
   /* Later versions add members here. */
 };

@@ -103,6 +103,45 @@ for (place in cpp_places) {
     expect_identical(codes(server), c(0L, 0L, 0L, rep(DROVER[["invalid"]], 5L)))
   })
 
+  test_that(paste0(place, ": sessions are read and set, as in R"), {
+    server <- local_cpp_server(place, more = c(
+      "dr_get(app, '/open/r', function(req) { req$session$n <- req$session$n + 1L; req$session })",
+      "dr_post_cpp(app, '/open/c', package, 'h_session')", "dr_post_cpp(app, '/open/i', package, 'h_session', inline = TRUE)",
+      "dr_session(app, strrep('k', 32L), name = 's', secure = FALSE, routes = '/open')"
+    ))
+    told <- function(response) response$headers[["set-cookie"]]
+    with_cookie <- function(path, cookie, ...) http(server, path, "-H", paste("Cookie:", cookie), ...)
+    for (path in c("/open/c", "/open/i")) {
+      set <- http(server, path, "-d", "{\"n\":1}")
+      expect_identical(c(set$status, set$body), c("200", "null"), info = path)
+      expect_identical(codes(server), c(DROVER[["invalid"]], 0L, 0L))
+      expect_match(told(set), "; HttpOnly; SameSite=Lax$")
+      cookie <- sub(";.*", "", told(set))
+      # R goes on with what C has set, and C with what R has
+      expect_identical(with_cookie("/open/r", cookie)$body, "{\"n\":2}")
+      cookie <- sub(";.*", "", told(with_cookie("/open/r", cookie)))
+      read <- with_cookie(path, cookie, "-d", "{\"n\":3,\"of\":\"C\"}")
+      expect_identical(read$body, "{\"n\":2}", info = path)
+      expect_identical(with_cookie(path, sub(";.*", "", told(read)), "-X", "POST")$body, "{\"n\":3,\"of\":\"C\"}")
+      expect_match(told(with_cookie(path, cookie, "-d", "-")), "^s=; Max-Age=0; ", info = path)
+      expect_identical(with_cookie(path, "s=forged", "-X", "POST")$body, "null")
+      # an error changes nothing
+      failed <- with_cookie(paste0(path, "?fails=1"), cookie, "-d", "{\"n\":9}")
+      expect_identical(failed$status, 503L)
+      expect_null(failed$headers[["set-cookie"]])
+      for (wrong in c("[1]", "{\"n\":", "text", sprintf("{\"n\":\"%s\"}", strrep("x", 4000L)))) {
+        refused <- with_cookie(path, cookie, "--data-binary", wrong)
+        expect_identical(refused$status, 500L, info = wrong)
+        expect_false(any(grepl("session", c(refused$body, names(refused$headers)))), info = wrong)
+      }
+    }
+    expect_identical(http(server, "/h_session", "-d", "{}")$status, 500L)
+    log <- server$log()
+    expect_match(log, "the session that is set is not an object of JSON", all = FALSE)
+    expect_match(log, "the session that is set has 4008 bytes as JSON and would be a cookie of", all = FALSE)
+    expect_match(log, "a session is set, and no dr_session\\(\\) covers this path", all = FALSE)
+  })
+
   test_that(paste0(place, ": durations are told in Server-Timing"), {
     for (path in c("/h_mark", "/inline/h_mark")) {
       response <- http(server, path)

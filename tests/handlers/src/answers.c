@@ -53,6 +53,26 @@ int h_headers(drover_request *req, const drover_api *api, void *data) {
   return api->respond(req, 200, "text/plain", "ok", 2);
 }
 
+/* Answers with the session. A body takes its place: "-" ends it; ?fails=1 has the answer fail. */
+int h_session(drover_request *req, const drover_api *api, void *data) {
+  UNUSED(data);
+  drover_bytes body = api->body(req);
+  codes_forget();
+  if (body.len > 0) {
+    char *json = malloc(body.len + 1);
+    memcpy(json, body.ptr, body.len);
+    json[body.len] = '\0';
+    codes_note(api->set_session(req, ""));
+    codes_note(api->set_session(req, "{\"n\":0}"));
+    codes_note(api->set_session(req, strcmp(json, "-") == 0 ? NULL : json));
+    free(json);
+  }
+  if (ask_number(api->query(req), "fails", 0)) return api->fail(req, 503, "not now");
+  drover_bytes session = api->session(req);
+  if (session.ptr == NULL) return api->respond(req, 200, "application/json", "null", 4);
+  return api->respond(req, 200, "application/json", session.ptr, session.len);
+}
+
 int h_mark(drover_request *req, const drover_api *api, void *data) {
   UNUSED(data);
   drover_times times;

@@ -38,7 +38,7 @@ int codes_note(int code);
 
 /* --- handlers of drover's interface --- */
 #define DROVER_HANDLERS(X) \
-  X(h_text) X(h_json) X(h_echo) X(h_body) X(h_respond) X(h_headers) X(h_mark) X(h_log) X(h_fail) \
+  X(h_text) X(h_json) X(h_echo) X(h_body) X(h_respond) X(h_headers) X(h_session) X(h_mark) X(h_log) X(h_fail) \
   X(h_static) X(h_owned) X(h_released) X(h_count) X(h_data) X(h_codes) \
   X(h_nonzero) X(h_silent) X(h_throw) X(h_throw_int) X(h_answer_then_throw) X(h_twice) X(h_invalid) \
   X(h_block) X(h_answer_and_block) X(h_spin) X(h_until_cancelled) X(h_on_cancel) X(h_on_cancel_inline) \

@@ -81,6 +81,10 @@ impl RequestView for View<'_, '_> {
         self.auth
     }
 
+    fn session(&self) -> &[u8] {
+        self.session
+    }
+
     fn param(&self, at: usize) -> Option<&[u8]> {
         self.params.get(at).map(|value| value.as_bytes())
     }

@@ -26,6 +26,8 @@ pub trait RequestView {
     fn tls(&self) -> &[u8];
     /// the authenticated identity, as a JSON object; empty when there is none
     fn auth(&self) -> &[u8];
+    /// what the app keeps with the client, as a JSON object; empty when that is nothing
+    fn session(&self) -> &[u8];
     /// values of the path's params, in the order of the pattern
     fn param(&self, at: usize) -> Option<&[u8]>;
     /// how many there are
@@ -98,6 +100,10 @@ impl RequestView for Request<'_> {
 
     fn auth(&self) -> &[u8] {
         self.head.auth
+    }
+
+    fn session(&self) -> &[u8] {
+        self.head.session
     }
 
     fn param(&self, at: usize) -> Option<&[u8]> {

@@ -2,7 +2,7 @@
 //! signatures tens of microseconds. Neither passwords nor tokens are kept, but a keyed hash of each; the key is random,
 //! and no other process has it. The number of entries is limited.
 
-use aws_lc_rs::hmac;
+use aws_lc_rs::digest::{digest, SHA256};
 use aws_lc_rs::rand;
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +17,7 @@ const SHARDS: usize = 16;
 
 /// See the module.
 pub struct Remembered<T> {
-    key: hmac::Key,
+    key: [u8; 32],
     shards: [Mutex<HashMap<Trace, T, BuildHasherDefault<First>>>; SHARDS],
     /// how many a shard has room for
     room: usize,
@@ -54,30 +54,23 @@ impl<T: Clone> Remembered<T> {
     /// # Panics
     /// When the system has no random bytes to give.
     pub fn new(most: usize) -> Self {
-        let mut secret = [0; 32];
-        rand::fill(&mut secret).expect("the system gives random bytes");
-        Remembered {
-            key: hmac::Key::new(hmac::HMAC_SHA256, &secret),
-            shards: Default::default(),
-            room: most.div_ceil(SHARDS),
-        }
+        let mut key = [0; 32];
+        rand::fill(&mut key).expect("the system gives random bytes");
+        Remembered { key, shards: Default::default(), room: most.div_ceil(SHARDS) }
     }
 
     /// The hash of these parts, where no other parts have the same.
     pub fn trace(&self, parts: &[&[u8]]) -> Trace {
-        let tag = match parts {
-            [one] => hmac::sign(&self.key, one),
-            _ => {
-                let mut context = hmac::Context::with_key(&self.key);
-                for part in parts {
-                    context.update(&(part.len() as u64).to_le_bytes());
-                    context.update(part);
-                }
-                context.sign()
-            }
-        };
+        // A hash of what begins with the key, in one call: what an HMAC has beyond that is for hashes that are shown,
+        // and a request would wait for it.
+        let mut keyed = Vec::with_capacity(self.key.len() + parts.iter().map(|part| 8 + part.len()).sum::<usize>());
+        keyed.extend_from_slice(&self.key);
+        for part in parts {
+            keyed.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            keyed.extend_from_slice(part);
+        }
         let mut trace = [0; 32];
-        trace.copy_from_slice(tag.as_ref());
+        trace.copy_from_slice(digest(&SHA256, &keyed).as_ref());
         trace
     }
 

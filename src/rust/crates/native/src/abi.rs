@@ -192,6 +192,8 @@ pub struct Api {
     pub tls: ReadByName,
     pub auth: Read,
     pub base_path: Read,
+    pub session: Read,
+    pub set_session: unsafe extern "C" fn(*mut Request, *const c_char) -> Code,
 }
 
 #[cfg(test)]
@@ -222,7 +224,7 @@ mod tests {
                 param_at cookie body remote_addr remote_port id is_http2
                 respond respond_static respond_owned add_header fail begin send try_send end defer release is_cancelled on_cancel now_ns times mark log
                 socket_send socket_close socket_is_open socket_id socket_set_data socket_data socket_join socket_leave
-                broadcast is_https tls auth base_path;
+                broadcast is_https tls auth base_path session set_session;
         };
         for (code, value) in [("OK", Code::Ok), ("GONE", Code::Gone), ("FULL", Code::Full), ("DONE", Code::Done)] {
             layout.push((format!("DROVER_{code}"), value as usize));

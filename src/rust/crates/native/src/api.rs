@@ -14,7 +14,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
 /// `DROVER_API_VERSION`
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What handlers are given.
 pub static TABLE: Api = Api {
@@ -66,6 +66,8 @@ pub static TABLE: Api = Api {
     tls,
     auth,
     base_path,
+    session,
+    set_session,
 };
 
 /// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile,
@@ -216,7 +218,17 @@ unsafe extern "C" fn tls(req: *mut Request, name: *const c_char) -> Span {
 
 unsafe extern "C" fn auth(req: *mut Request) -> Span {
     // SAFETY: by the header.
-    unsafe { read(req, Span::NONE, |handle| Some(handle.request().auth()).filter(|auth| !auth.is_empty()).into()) }
+    unsafe { read(req, Span::NONE, |handle| unless_empty(handle.request().auth())) }
+}
+
+unsafe extern "C" fn session(req: *mut Request) -> Span {
+    // SAFETY: by the header.
+    unsafe { read(req, Span::NONE, |handle| unless_empty(handle.request().session())) }
+}
+
+/// What is there, if it is not empty.
+fn unless_empty(bytes: &[u8]) -> Span {
+    Some(bytes).filter(|bytes| !bytes.is_empty()).into()
 }
 
 unsafe extern "C" fn base_path(req: *mut Request) -> Span {
@@ -304,6 +316,13 @@ unsafe extern "C" fn add_header(req: *mut Request, name: *const c_char, value: *
     let (Some(name), Some(value)) = (unsafe { (text(name), text(value)) }) else { return Code::Invalid };
     // SAFETY: by the header.
     unsafe { with(req, Code::Invalid, |handle| handle.add_header(name, value)) }
+}
+
+unsafe extern "C" fn set_session(req: *mut Request, json: *const c_char) -> Code {
+    // SAFETY: by the header.
+    let json = unsafe { text(json) };
+    // SAFETY: by the header.
+    unsafe { with(req, Code::Invalid, |handle| handle.set_session(json)) }
 }
 
 unsafe extern "C" fn fail(req: *mut Request, status: c_int, detail: *const c_char) -> Code {

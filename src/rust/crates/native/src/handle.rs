@@ -14,6 +14,7 @@ use grammar::bytes::is_token;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::Arc;
+use wire::SESSION;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -209,6 +210,14 @@ impl<'a> Handle<'a> {
             return Code::Invalid;
         }
         self.edit(|draft| draft.add(name, value))
+    }
+
+    /// Has the client keep a session; `None` ends the one that it has. The server sees whether it can be one.
+    pub fn set_session(self, json: Option<&[u8]>) -> Code {
+        match json {
+            Some(b"") => Code::Invalid,
+            json => self.edit(|draft| draft.add(SESSION, json.unwrap_or_default())),
+        }
     }
 
     /// Adds a duration to the response's `Server-Timing`.

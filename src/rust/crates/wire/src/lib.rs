@@ -24,7 +24,7 @@ pub mod websocket;
 
 pub use notice::{links, Notice, Progress, LONGEST_NOTICE, MOST_LINKS};
 pub use reader::WireError;
-pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
+pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID, SESSION};
 pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};
 
 /// What a message of the tests is as bytes.

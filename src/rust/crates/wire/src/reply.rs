@@ -6,6 +6,10 @@
 use crate::reader::{put_pair_lengths, put_pairs, put_words, Lengths, Reader};
 use crate::WireError;
 
+/// The name under which a reply has, among its header fields, the session that its handler wants kept with the client:
+/// none that a field can have.
+pub const SESSION: &[u8] = b":session";
+
 /// The content types that need no header in the message: they are nearly every reply's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentType {

@@ -10,7 +10,9 @@ use super::cookie::{Cookie, SameSite};
 use http::header::SET_COOKIE;
 use httpd::{Head, ResponseFields};
 use identity::{Sealer, LONGEST_COOKIE};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A session, as an app has registered it.
@@ -88,18 +90,21 @@ impl Session {
     /// Has a client keep a text, for what is below a base path; an empty one takes its cookie away.
     ///
     /// # Errors
-    /// A text for the log, when it is too long.
+    /// A text for the log, when it is no object, or too long.
     pub fn keep(&self, text: &[u8], now: u64, base_path: &str, fields: &mut ResponseFields) -> Result<(), String> {
+        if !text.is_empty() && sonic_rs::from_slice::<BTreeMap<String, IgnoredAny>>(text).is_err() {
+            return Err("the session that is set is not an object of JSON".to_owned());
+        }
         let cookie = if text.is_empty() {
             self.cookie.ended(base_path)
         } else {
             let sealed = self.seal(text, now.saturating_add(self.max_age), now, base_path);
-            sealed.ok_or("dr_session_set(): the system has no random bytes to give")?
+            sealed.ok_or("a session is set, and the system has no random bytes to give")?
         };
         if cookie.len() > LONGEST_COOKIE {
             let (len, given) = (cookie.len(), text.len());
             return Err(format!(
-                "dr_session_set(): the session has {given} bytes as JSON and would be a cookie of {len}, of which \
+                "the session that is set has {given} bytes as JSON and would be a cookie of {len}, of which \
                  browsers take {LONGEST_COOKIE}: keep less in it, such as a key to what is stored elsewhere"
             ));
         }

@@ -190,7 +190,7 @@ pub fn keep_session(state: &State, response: &mut Response) -> Result<(), String
         }
         return Ok(());
     };
-    let session = session_of(state).ok_or("dr_session_set(): no dr_session() covers this path")?;
+    let session = session_of(state).ok_or("a session is set, and no dr_session() covers this path")?;
     session.keep(&text, seconds(), state.head.base_path(), &mut response.fields)
 }
 

@@ -1,10 +1,11 @@
 //! The response that a C handler of this process answers with. What it set is checked as that of a worker is: see
 //! `reply`.
 
+use super::reply::checked;
 use bytes::Bytes;
 use exchange::Head;
 use exchange::PipeReader;
-use httpd::{is_final, Body, Response, ResponseFields};
+use httpd::{is_final, Body, Response};
 
 /// The response of this head and body, or why there can be none.
 pub fn from_answer(head: Head, body: Bytes) -> Result<Response, String> {
@@ -19,7 +20,7 @@ pub fn from_stream(head: Head, body: PipeReader) -> Result<Response, String> {
 fn with_body(head: Head, body: Body) -> Result<Response, String> {
     let status = is_final(head.status)?;
     let given = || head.headers.iter().map(|(name, value)| (&name[..], &value[..]));
-    let fields = ResponseFields::of_handler(head.content_type.as_deref(), given)?;
+    let fields = checked(head.content_type.as_deref(), given)?;
     Ok(Response::new(status, fields, body))
 }
 

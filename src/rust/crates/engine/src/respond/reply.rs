@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use wire::{Reply, ReplyBody};
+use wire::{Reply, ReplyBody, SESSION};
 
 /// What came of a reply.
 pub enum Replied {
@@ -86,15 +86,18 @@ fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
     Ok((is_final(reply.status)?, fields))
 }
 
-/// A name that no field can have, and only `dr_session_set()` can give: its value is the session that a handler wants
-/// kept with the client.
-const SESSION: &[u8] = b":session";
-
-/// The fields of a reply, checked, and what it has aside.
+/// The fields of a reply, checked, and the session that it has among them.
 pub fn fields_of(content_type: Option<&[u8]>, reply: &Reply<'_>) -> Result<ResponseFields, String> {
-    let fields = || reply.headers().filter(|(name, _)| *name != SESSION);
-    let mut fields = ResponseFields::of_handler(content_type, fields)?;
-    fields.aside = reply.headers().filter(|(name, _)| *name == SESSION).last().map(|(_, text)| text.to_vec());
+    checked(content_type, || reply.headers())
+}
+
+/// Fields that a handler gave, checked: the session, which is none, goes aside.
+pub fn checked<'a, I>(content_type: Option<&[u8]>, given: impl Fn() -> I) -> Result<ResponseFields, String>
+where
+    I: Iterator<Item = (&'a [u8], &'a [u8])>,
+{
+    let mut fields = ResponseFields::of_handler(content_type, || given().filter(|(name, _)| *name != SESSION))?;
+    fields.aside = given().filter(|(name, _)| *name == SESSION).last().map(|(_, text)| text.to_vec());
     Ok(fields)
 }
 
