@@ -95,3 +95,16 @@ test_every_worker("WebSockets and tasks see it, too", function(start) {
   for (n in 1:3) expect(identical(ws_ask(socket, "next"), as.character(n)), "another message")
   expect(state_value(server, "/value/messages") == 3, "handlers do not see what WebSockets have done")
 })
+
+test_every_way("a handler may be the first that has a state, and outgrow what there is of memory", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/first', function(req) list(value = dr_state('late')$add('n')))",
+    "dr_get(app, '/grow', function(req) {",
+    "  for (i in 1:40) dr_state('late')$set(paste0('k', i), strrep('x', 6e4))",
+    "  list(value = nchar(dr_state('late')$get('k40')))",
+    "})", "app"
+  )))
+  expect(identical(c(state_value(server, "/first"), state_value(server, "/first")), 1:2), "another number")
+  expect(state_value(server, "/grow") == 6e4, "another value")
+})
