@@ -225,7 +225,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
       has_sessions(app)
     )
   }
-  warn_of_hidden(c(first, cpp), app_statics(app), call)
+  warn_of_hidden(c(Filter(Negate(is_private), first), cpp), app_statics(app), call)
   warn_of_annotations(app, call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
   static <- c(lapply(app_statics(app), static_dir, call = call), router_statics(app))

@@ -22,3 +22,13 @@ percent_encode <- function(text, plain) {
   escaped[as_is] <- rawToChar(bytes[as_is], multiple = TRUE)
   paste(escaped, collapse = "")
 }
+
+# The bytes of a body.
+as_raw <- function(body) if (is.raw(body)) body else charToRaw(enc2utf8(body))
+
+# A body as text; what is no UTF-8 in it is replaced.
+utf8_text <- function(body) {
+  text <- if (is.raw(body)) rawToChar(body[body != 0L]) else enc2utf8(body)
+  Encoding(text) <- "UTF-8"
+  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
+}

@@ -56,7 +56,9 @@ route_table <- function(app, prefix = "") {
   }
   cpp <- c(unname(app$cpp_routes), unname(app$cpp_stream_routes))
   rows <- c(
-    lapply(unname(app$routes), function(route) route_row(route$method, join_path(prefix, route$path))),
+    lapply(unname(app$routes), function(route) {
+      route_row(route$method, join_path(prefix, route$path), if (is_private(route)) "the app's own jobs" else "")
+    }),
     lapply(app$mounts, function(mount) route_table(mount$app, paste0(prefix, mount$prefix))),
     lapply(cpp, function(route) route_row(route$method, join_path(prefix, route$path), cpp_note(route))),
     lapply(unname(app$ws_routes), function(route) {

@@ -18,13 +18,15 @@
 #'   now.
 #' @param priority Of jobs that wait, those with a higher number go first: a whole number, or `NULL` for that of the
 #'   path.
-#' @returns The identifier of the job, a string: its address is `path`, a slash, and this.
+#' @param auth Whom it is for, as `req$auth` says it, which its handler then has; or `NULL`.
+#' @returns The identifier of the job, a string, for [dr_job_state()] and its like. Its address is `path`, a slash, and
+#'   this, unless the job is private.
 #' @section Errors: `drover_error_argument` when an argument is not as described. `drover_error_jobs` when there is no
 #'   job: `path` accepts none, the request does not have the types that the path declares, there are too many
 #'   (`max_jobs`), or they cannot be written down. `drover_error_state` when no server runs in this session, or it does
 #'   not answer within ten seconds: then it is not known whether there is a job, and with `key` it can be asked for
 #'   again.
-#' @seealso [dr_job()], [dr_async()] for what a request waits for
+#' @seealso [dr_job()], [dr_job_state()] for what becomes of it, [dr_async()] for what a request waits for
 #' @examples
 #' app <- dr_app()
 #' dr_job(app, "/mails/<user>", function(req) paste("written to", req$params$user))
@@ -38,7 +40,7 @@
 #' client$stop()
 #' @export
 dr_enqueue <- function(path, query = NULL, body = NULL, json = NULL, form = NULL, key = NULL, at = NULL,
-                       priority = NULL) {
+                       priority = NULL, auth = NULL) {
   call <- sys.call()
   if (!is_string(path) || !startsWith(path, "/")) {
     stop_argument("path", "a single string that starts with \"/\"", path, call)
@@ -47,7 +49,7 @@ dr_enqueue <- function(path, query = NULL, body = NULL, json = NULL, form = NULL
   content <- sent_content(body, json, form, !missing(json), call)
   how <- list(
     content_type = content$type, key = job_key(key, call), due = job_due(at, call),
-    priority = job_count(priority, "priority", -Inf, null = TRUE, call)
+    priority = job_count(priority, "priority", -Inf, null = TRUE, call), auth = job_auth(auth, call)
   )
   how <- dr_to_json(Filter(Negate(is.null), how), auto_unbox = TRUE)
   if (how == "[]") how <- "{}"
@@ -61,6 +63,13 @@ dr_enqueue <- function(path, query = NULL, body = NULL, json = NULL, form = NULL
 job_key <- function(key, call) {
   if (is.null(key) || (is_string(key) && nzchar(key) && nchar(key, "bytes") <= 255L)) return(key)
   stop_argument("key", "a single string of 1 to 255 bytes, or NULL", key, call)
+}
+
+# As JSON. What the server finds out of a client is a list with `scheme` and more.
+job_auth <- function(auth, call) {
+  if (is.null(auth)) return(NULL)
+  if (!is_object(auth) || !is_string(auth$scheme)) stop_argument("auth", "`req$auth`, or NULL", auth, call)
+  as.character(dr_to_json(auth, auto_unbox = TRUE, null = "null"))
 }
 
 # In ms since 1970; NULL for now.

@@ -38,13 +38,16 @@ dr_jobs <- function(state = NULL, kind = NULL, limit = 50L) {
 # As the engine names them: jobs/src/job.rs.
 job_states <- c("waiting", "running", "scheduled", "done", "failed", "cancelled")
 
+# Of a time as the engine writes it.
+job_time <- function(text) as.POSIXct(text, format = "%Y-%m-%dT%H:%M:%OSZ", tz = "UTC")
+
 told_or_all <- function(x) if (is.null(x)) "" else x
 
 job_rows <- function(jobs) {
   text <- function(name) {
     vapply(jobs, function(job) if (is.null(job[[name]])) NA_character_ else job[[name]], "")
   }
-  time <- function(name) as.POSIXct(text(name), format = "%Y-%m-%dT%H:%M:%OSZ", tz = "UTC")
+  time <- function(name) job_time(text(name))
   data.frame(
     id = text("id"), kind = text("kind"), state = text("state"),
     attempt = vapply(jobs, function(job) as.integer(job$attempt), 1L),

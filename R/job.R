@@ -47,6 +47,8 @@
 #' @param at_once How many jobs of this path run at once: a whole number, or `NULL` for as many as `jobs_at_once` of
 #'   [dr_serve()] lets run.
 #' @param priority Of jobs that wait, those with a higher number go first: a whole number.
+#' @param private `TRUE` for jobs that no client may ask for: [dr_enqueue()] has them run, and `every` and `cron` do.
+#'   For clients the path and those below it do not exist; R asks for such jobs by [dr_job_state()] and its like.
 #' @param every How often there is a job without a request, in seconds or a string such as `"1h"`; `NULL` for never:
 #'   at whole multiples of that since 1970-01-01 UTC, so `"1d"` is at midnight UTC. There is none while the one before
 #'   is not over, and one for all times that have passed without a server. The request has no body.
@@ -56,8 +58,8 @@
 #' @param tz The time zone of `cron`, such as `"Europe/Berlin"`: one of [OlsonNames()].
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_enqueue()] for jobs that the app asks for itself, [dr_progress()], [dr_jobs()], [dr_async()] for what a
-#'   request waits for
+#' @seealso [dr_enqueue()] for jobs that the app asks for itself, [dr_job_state()], [dr_progress()], [dr_jobs()],
+#'   [dr_async()] for what a request waits for
 #' @examples
 #' app <- dr_app()
 #' dr_job(app, "/fits", function(req) {
@@ -74,14 +76,17 @@
 dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "10s", keep = "1d", at_once = NULL,
                    priority = 0L, every = NULL, cron = NULL, tz = "UTC", params = NULL, body = NULL, response = NULL,
                    summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE,
-                   operation_id = NULL, max_body = NULL) {
+                   operation_id = NULL, max_body = NULL, private = FALSE) {
   call <- sys.call()
   fun <- sys.function()
   job <- job_rules(retries, backoff, keep, at_once, priority, call)
+  check_flag(private, "private")
+  if (private) job$private <- TRUE
   job <- c(job, job_schedule(every, cron, tz, path, call))
   more <- mget(intersect(names(formals()), names(route_defaults)))
   job$path <- path
   add_route(app, "POST", path, handler, c(more, list(job = c(job, part = "accept"))), call, fun)
+  if (private) return(invisible(app))
   below <- paste0(sub("/+$", "", path), "/<job>")
   # the engine answers these
   page <- function(method, path, part, ...) {
@@ -118,6 +123,9 @@ job_count <- function(x, arg, least, null = FALSE, call) {
   }
   as.numeric(x)
 }
+
+# Whether a route is of jobs that no client may ask for.
+is_private <- function(route) isTRUE(route$job$private)
 
 # What the engine has to know of a route of jobs; NULL for others.
 job_field <- function(route, prefix) {

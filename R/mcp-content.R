@@ -74,16 +74,3 @@ content_of <- function(body, type) {
   # a URI that names nothing to be had elsewhere; validators want more than a scheme
   list(type = "resource", resource = list(uri = "result:content", mimeType = type, blob = data))
 }
-
-# Of a Content-Type, without its parameters: "application/json"; NULL of none.
-media_type <- function(field) if (length(field)) tolower(bare_type(field[[1L]]))
-
-is_json_type <- function(type) type == "application/json" || endsWith(type, "+json")
-
-as_raw <- function(body) if (is.raw(body)) body else charToRaw(enc2utf8(body))
-
-utf8_text <- function(body) {
-  text <- if (is.raw(body)) rawToChar(body[body != 0L]) else enc2utf8(body)
-  Encoding(text) <- "UTF-8"
-  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
-}

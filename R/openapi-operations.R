@@ -156,9 +156,6 @@ media <- function(schema, examples) {
   })
 }
 
-# A media type without its parameters.
-bare_type <- function(type) trimws(sub(";.*$", "", type))
-
 # The object `paths`: each path with its operations by method. Paths that clients cannot tell apart are one, with the
 # names of the first.
 paths_of <- function(operations) {

@@ -110,7 +110,7 @@ described <- function(app) {
   routes <- list()
   found <- list(hidden = character(), tags = list(), components = list(), about = list())
   visit <- function(one, prefix, field) {
-    routes <<- c(routes, list(lapply(unname(one[[field]]), function(route) {
+    routes <<- c(routes, list(lapply(unname(Filter(Negate(is_private), one[[field]])), function(route) {
       route$path <- join_path(prefix, route$path)
       route
     })))

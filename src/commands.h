@@ -14,7 +14,8 @@ enum {
   DRV_MEMBERS = 5,
   DRV_ROOMS = 6,
   DRV_PURGE = 7,
-  DRV_ENQUEUE = 8
+  DRV_ENQUEUE = 8,
+  DRV_JOB = 9
 };
 
 /* Says that an argument is not what it should be. Does not return. */

@@ -194,12 +194,13 @@ int32_t drv_cell_event(const drv_cell *, drv_event *);
 /* commands.rs */
 typedef struct {
   int32_t kind;  /* enum in commands.h */
-  int32_t small; /* whether a message is bytes; the code of a close; by what is purged */
+  int32_t small; /* whether a message is bytes; the code of a close; by what is purged; what is asked of a job */
   double connection;
-  drv_str room;  /* or what is purged, or where a job is accepted */
+  drv_str room;  /* or what is purged, where a job is accepted, or which job */
   drv_str bytes; /* a message, a reason, a name, or a job */
 } drv_command;
-/* 1: sent; 2: sent, drv_command_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
+/* 1: sent; 2: sent, drv_command_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8. What is asked
+ * of a job is answered with raw vectors in the place of texts. */
 int32_t drv_command_send(drv_link *, const drv_service *, const drv_command *);
 const drv_node *drv_command_answer(drv_link *);
 

@@ -182,6 +182,7 @@ static const R_CallMethodDef calls[] = {
     CALL("ws_rooms", drv_websocket_rooms, 0),
     CALL("cache_purge", drv_cache_purge, 2),
     CALL("job_cron_wrong", drv_job_cron_wrong, 2),
+    CALL("job_ask", drv_job_ask, 2),
     CALL("job_enqueue", drv_job_enqueue, 2),
     CALL("ws_send", drv_websocket_send, 3),
     CALL("yaml", drv_yaml, 1),

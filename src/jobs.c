@@ -1,5 +1,6 @@
-/* Jobs: those that the app asks for itself, and when there are some by themselves. Neighbours: commands.c, service.c
- * (which lists them); R/job-enqueue.R, R/job-schedule.R; rust/crates/binding/src/jobs.rs. */
+/* Jobs: those that the app has run itself, what it asks of one, and when there are some by themselves. Neighbours:
+ * commands.c, service.c (which lists them); R/job-enqueue.R, R/job-ask.R, R/job-schedule.R;
+ * rust/crates/binding/src/jobs.rs. */
 #include "jobs.h"
 #include "build.h"
 #include "commands.h"
@@ -11,6 +12,15 @@ SEXP drv_job_enqueue(SEXP target, SEXP job) {
   const void *before = vmaxget();
   drv_command command = {.kind = DRV_ENQUEUE, .room = drv_text(target)};
   command.bytes = (drv_str){(const char *)RAW(job), (size_t)XLENGTH(job)};
+  SEXP answer = drv_say(&command);
+  vmaxset(before);
+  return answer;
+}
+
+/* R/job-ask.R has checked what is asked. */
+SEXP drv_job_ask(SEXP ask, SEXP which) {
+  const void *before = vmaxget();
+  drv_command command = {.kind = DRV_JOB, .small = Rf_asInteger(ask), .room = drv_text(which)};
   SEXP answer = drv_say(&command);
   vmaxset(before);
   return answer;

@@ -7,17 +7,17 @@ use crate::shield::shield;
 use crate::strings::with_guard;
 use std::cell::RefCell;
 use std::ptr;
-use wire::command::{Answer, Command, PurgeBy};
+use wire::command::{Answer, Command, JobAsk, PurgeBy};
 
 /// `drv_command` in `drover_rust.h`.
 #[repr(C)]
 pub struct CCommand {
     /// as in [`Command`], from 0
     kind: i32,
-    /// whether a message is bytes; the code of a close; by what is purged
+    /// whether a message is bytes; the code of a close; by what is purged; what is asked of a job
     small: i32,
     connection: f64,
-    /// or what is purged, or where a job is accepted
+    /// or what is purged, where a job is accepted, or which job
     room: Str,
     /// a message, a reason, a name, or a job
     bytes: Str,
@@ -40,6 +40,7 @@ impl CCommand {
             6 => Command::Rooms,
             7 => Command::Purge { by: PurgeBy::of(self.small as u32)?, text: room },
             8 => Command::Enqueue { target: room, job: bytes },
+            9 => Command::Job { ask: JobAsk::of(self.small as u32)?, which: room },
             _ => return None,
         })
     }
@@ -54,6 +55,7 @@ fn texts_of<'a>(command: &Command<'a>) -> [&'a [u8]; 2] {
         Command::Leave { room, .. } | Command::Members { room } => [room, b""],
         Command::Purge { text, .. } => [text, b""],
         Command::Enqueue { target, .. } => [target, b""],
+        Command::Job { which, .. } => [which, b""],
         Command::Broadcast { room, binary, message, .. } => [room, if binary { b"" } else { message }],
         Command::Send { .. } | Command::Rooms | Command::Seed { .. } => [b"", b""],
     }
@@ -69,14 +71,17 @@ pub(crate) fn forget() {
     ANSWER.take();
 }
 
-/// An answer as a list of two vectors: numbers and texts.
+/// An answer as a list of two: numbers, and as many texts, or runs of bytes.
 #[derive(Default)]
 struct Table {
     numbers: Vec<f64>,
     texts: Vec<Vec<u8>>,
     strings: Vec<Str>,
+    bytes: Vec<Node>,
     columns: Vec<Node>,
     root: Node,
+    /// whether the command that was sent last has bytes for an answer
+    wants_bytes: bool,
 }
 
 impl Table {
@@ -84,9 +89,15 @@ impl Table {
         let Answer(all) = Answer::decode(answer).unwrap_or_default();
         (self.numbers, self.texts) = all.into_iter().map(|(number, text)| (number as f64, text)).unzip();
         self.strings = self.texts.iter().map(|text| Str::new(text)).collect();
-        self.columns = vec![Node::vector(Kind::Dbl, &self.numbers), Node::vector(Kind::Str, &self.strings)];
+        self.bytes = self.texts.iter().map(|text| Node::vector(Kind::Raw, text)).collect();
+        let second = if self.wants_bytes {
+            Node::vector(Kind::List, &self.bytes)
+        } else {
+            Node::vector(Kind::Str, &self.strings)
+        };
+        self.columns = vec![Node::vector(Kind::Dbl, &self.numbers), second];
         self.root = Node::vector(Kind::List, &self.columns);
-        if self.texts.iter().any(|text| !text.is_empty()) {
+        if !self.wants_bytes && self.texts.iter().any(|text| !text.is_empty()) {
             with_guard(|guard| {
                 // texts of many clients, and of no one request: count them, refuse none
                 guard.begin();
@@ -115,6 +126,8 @@ pub unsafe extern "C" fn drv_command_send(
         if texts_of(&command).into_iter().any(|text| std::str::from_utf8(text).is_err()) {
             return -1;
         }
+        let wants_bytes = matches!(command, Command::Job { .. });
+        ANSWER.with_borrow_mut(|table| table.wants_bytes = wants_bytes);
         let said = match (link, service) {
             (Some(link), _) => link.worker.command(&command),
             (None, Some(service)) => {

@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub struct App {
     pub(crate) generation: u32,
     pub(crate) router: Router,
+    /// of the jobs that only the app itself has run
+    pub(crate) private_jobs: Router,
     /// of WebSockets
     pub(crate) websockets: WebSocketRoutes,
     pub(crate) mounts: Mounts,
@@ -103,6 +105,7 @@ impl App {
     ) -> Result<App, String> {
         let mut builder = RouterBuilder::new(settings.case_sensitive);
         let mut of_websockets = RouterBuilder::new(settings.case_sensitive);
+        let mut of_private_jobs = RouterBuilder::new(settings.case_sensitive);
         let mut patterns = Vec::with_capacity(config.routes.len());
         let mut types = Vec::with_capacity(config.routes.len());
         let mut hints = Vec::with_capacity(config.routes.len());
@@ -114,8 +117,15 @@ impl App {
             types.push(declared.map_err(of_route)?);
             hints.push(hints_of(route).map_err(of_route)?);
             patterns.push((route.name(), pattern.clone()));
+            let router = if route.websocket.is_some() {
+                &mut of_websockets
+            } else if route.job.as_ref().is_some_and(|job| job.private) {
+                &mut of_private_jobs
+            } else {
+                &mut builder
+            };
             // a route's target is its index
-            if route.websocket.is_some() { &mut of_websockets } else { &mut builder }.add(methods, pattern, i as u32);
+            router.add(methods, pattern, i as u32);
         }
         let own =
             config.mounts.iter().filter(|m| m.types.is_none()).map(|m| (m.mount.clone(), m.dir.clone())).collect();
@@ -149,6 +159,7 @@ impl App {
         Ok(App {
             generation,
             router: builder.build(),
+            private_jobs: of_private_jobs.build(),
             mounts: mounts.map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
             errors: OwnErrors::new(&config.errors.answers)?,

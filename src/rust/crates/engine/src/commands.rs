@@ -9,7 +9,7 @@ use crate::websockets::WebSockets;
 use bytes::Bytes;
 use dispatch::{Commands, Later, Owner};
 use std::sync::{Arc, OnceLock, Weak};
-use wire::command::{Answer, Command, PurgeBy};
+use wire::command::{Answer, Command, JobAsk, PurgeBy};
 
 /// See the module.
 pub struct Commander {
@@ -45,6 +45,11 @@ impl Commander {
         });
     }
 
+    fn ask(&self, number: u32, ask: JobAsk, which: &[u8], later: Later) {
+        let (Some(context), Ok(which)) = (self.context(), std::str::from_utf8(which)) else { return };
+        jobs::ask(&context, ask, which, move |answer| later(encoded(&answer, number)));
+    }
+
     fn purge(&self, by: PurgeBy, text: &[u8]) -> Answer {
         let is_meant = |target: &[u8], tags: &[u8]| purge::is_meant(by, text, target, tags);
         let count = self.context().map_or(0, |context| context.pool().purge(is_meant));
@@ -59,6 +64,10 @@ impl Commands for Commander {
         let answer = match read {
             Command::Enqueue { target, job } => {
                 self.enqueue(number, target, job, later());
+                return None;
+            }
+            Command::Job { ask, which } => {
+                self.ask(number, ask, which, later());
                 return None;
             }
             Command::Purge { by, text } => Some(self.purge(by, text)),

@@ -439,6 +439,9 @@ pub struct JobConfig {
     pub part: JobPart,
     /// the method and path of the route that accepts them
     pub kind: String,
+    /// whether they are the app's own, and no request asks for any
+    #[serde(default)]
+    pub private: bool,
     /// how often a job that has failed is tried again
     #[serde(default)]
     pub retries: f64,

@@ -205,4 +205,6 @@ pub struct Job {
     pub error: Option<String>,
     /// what the running attempt has said of itself
     pub progress: Option<Progress>,
+    /// the key that it was accepted with
+    pub key: Option<String>,
 }

@@ -84,6 +84,34 @@ pub enum Command<'a> {
         /// how it is to be run, a JSON object; after a line feed the body of its request
         job: &'a [u8],
     },
+    /// a job is asked for. Answered: see [`JobAsk`]; or 0 and nothing where there is no such job, or 2 and why that is
+    /// not known.
+    Job {
+        /// what is wanted
+        ask: JobAsk,
+        /// its id; for [`JobAsk::Keyed`] what accepts such jobs, a line feed, and the key
+        which: &'a [u8],
+    },
+}
+
+/// What is wanted of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobAsk {
+    /// how it is: 1 and a JSON object
+    State = 0,
+    /// the same of the one that has this key
+    Keyed = 1,
+    /// what has come of it: 1 and its content type, and then its status and its body; or 3 and why there is nothing
+    Result = 2,
+    /// that it does not run any more: 1 and nothing when it was not over
+    Cancel = 3,
+}
+
+impl JobAsk {
+    /// As a number.
+    pub fn of(number: u32) -> Option<Self> {
+        [JobAsk::State, JobAsk::Keyed, JobAsk::Result, JobAsk::Cancel].get(number as usize).copied()
+    }
 }
 
 /// Which responses are meant by a text.
@@ -109,7 +137,7 @@ impl<'a> Command<'a> {
     pub fn is_answered(&self) -> bool {
         match self {
             Command::Broadcast { .. } | Command::Members { .. } | Command::Rooms => true,
-            Command::Purge { .. } | Command::Enqueue { .. } => true,
+            Command::Purge { .. } | Command::Enqueue { .. } | Command::Job { .. } => true,
             Command::Send { .. } | Command::Close { .. } | Command::Join { .. } | Command::Leave { .. } => false,
             Command::Seed { .. } => false,
         }
@@ -129,6 +157,7 @@ impl<'a> Command<'a> {
             Command::Purge { by, text } => (7, by as u32, 0, text, &[]),
             Command::Seed { request, seed } => (8, 0, request, &[], seed),
             Command::Enqueue { target, job } => (9, 0, 0, target, job),
+            Command::Job { ask, which } => (10, ask as u32, 0, which, &[]),
         };
         let [low, high] = halves(connection);
         put_words(out, [kind, number, small, low, high, len_word(text.len())]);
@@ -158,6 +187,7 @@ impl<'a> Command<'a> {
             7 => Command::Purge { by: PurgeBy::of(small).ok_or(WireError("unknown way to purge"))?, text },
             8 => Command::Seed { request: connection, seed: bytes },
             9 => Command::Enqueue { target: text, job: bytes },
+            10 => Command::Job { ask: JobAsk::of(small).ok_or(WireError("unknown question"))?, which: text },
             _ => return Err(WireError("unknown command")),
         };
         Ok((number, command))
@@ -169,7 +199,7 @@ pub type Named = (u64, Vec<u8>);
 
 /// The answer to a command: a number and a text for each of some things. To how many a broadcast went, without text;
 /// for each member its connection and what it is called; for each room how many are in it, and its name; of a job
-/// whether there is one, and its id.
+/// whether there is one, and its id, or what was asked of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer(pub Vec<Named>);
 
@@ -229,6 +259,7 @@ mod tests {
             Command::Purge { by: PurgeBy::Tag, text: b"prices" },
             Command::Seed { request: u64::MAX, seed: &[1, 2, 3, 4] },
             Command::Enqueue { target: b"/fits?n=1", job: b"{}\n[1]" },
+            Command::Job { ask: JobAsk::Result, which: b"0123" },
         ];
         for command in commands {
             let bytes = encoded(|out| command.encode(7, out));

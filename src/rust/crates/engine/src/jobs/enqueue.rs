@@ -1,6 +1,7 @@
 //! Jobs that the app asks for itself, from a handler or from the session that serves: the request is made here.
 //! Policies are for clients, and are not asked; types hold.
 
+use super::{shown, wanted};
 use crate::app::App;
 use crate::context::Context;
 use crate::edge::types::Looked;
@@ -12,7 +13,6 @@ use httpd::{Failure, Head, Received};
 use router::{Match, Method, Params};
 use serde::Deserialize;
 use std::sync::Arc;
-use tokio::sync::mpsc::unbounded_channel;
 use wire::{BodyRef, RequestHead};
 
 /// Longer bodies, in bytes, are kept beside their requests, as those of clients are: workers get them in a file.
@@ -29,40 +29,16 @@ struct How {
     /// when it may begin, in ms since 1970
     due: Option<f64>,
     priority: Option<f64>,
+    /// whom it is for, as `wire` has it
+    auth: Option<String>,
 }
 
 /// Has `then` told the id of the job that `job` describes, see [`wire::command::Command::Enqueue`], or why there is
 /// none.
-pub fn enqueue(
-    context: &Arc<Context>,
-    target: &str,
-    job: &[u8],
-    then: impl FnOnce(Result<JobId, String>) + Send + 'static,
-) {
-    let wanted = Wanted { target: target.to_owned(), job: Bytes::copy_from_slice(job), then: Box::new(then) };
-    let Some(to) = context.jobs.wanted.get() else { return (wanted.then)(Err("the server is starting".to_owned())) };
-    if let Err(unsent) = to.send(wanted) {
-        (unsent.0.then)(Err("the server is ending".to_owned()));
-    }
-}
-
-/// What is wanted, until it is accepted.
-pub struct Wanted {
-    target: String,
-    job: Bytes,
-    then: Box<dyn FnOnce(Result<JobId, String>) + Send>,
-}
-
-/// Takes what is wanted from now on. In the context of a runtime; ends with it.
-pub fn listen(context: Arc<Context>) {
-    let (to, mut wanted) = unbounded_channel();
-    let _ = context.jobs.wanted.set(to);
-    tokio::spawn(async move {
-        while let Some(Wanted { target, job, then }) = wanted.recv().await {
-            let context = context.clone();
-            tokio::spawn(async move { then(accept(&context, &target, &job).await) });
-        }
-    });
+pub fn enqueue(context: &Context, target: &str, job: &[u8], then: impl FnOnce(Result<JobId, String>) + Send + 'static) {
+    let (target, job) = (target.to_owned(), Bytes::copy_from_slice(job));
+    let act = move |context: Arc<Context>| async move { accept(&context, &target, &job).await };
+    wanted::want(context, act, then);
 }
 
 async fn accept(context: &Context, target: &str, job: &Bytes) -> Result<JobId, String> {
@@ -91,10 +67,11 @@ async fn request(app: &App, target: &str, how: How, body: Bytes) -> Result<NewJo
     let request = fields.fold(Request::post(target), |request, (name, text)| request.header(name, text));
     let head = Head::from_http2(&request.body(()).map_err(|_| wrong())?.into_parts().0);
     let mut params = Params::new();
-    let route = match app.router.find(Method::Post, head.path(), &mut params) {
+    let routers = [&app.private_jobs, &app.router];
+    let route = routers.into_iter().find_map(|router| match router.find(Method::Post, head.path(), &mut params) {
         Match::Found { target, .. } => app.accepts_jobs(target).map(|job| (target, job)),
         _ => None,
-    };
+    });
     let (number, job) =
         route.ok_or_else(|| format!("no jobs are accepted at {}: dr_job() has them be", head.path()))?;
     if let Some(types) = app.types(number) {
@@ -109,7 +86,8 @@ async fn request(app: &App, target: &str, how: How, body: Bytes) -> Result<NewJo
     let is_long = body.len() > LONG;
     let inline = BodyRef::Inline(if is_long { &[] } else { &body });
     let (method, target) = (&b"POST"[..], head.target().as_bytes());
-    let made = RequestHead { method, target, path: path.as_bytes(), body: inline, ..RequestHead::default() };
+    let auth = how.auth.as_deref().unwrap_or_default().as_bytes();
+    let made = RequestHead { method, target, path: path.as_bytes(), body: inline, auth, ..RequestHead::default() };
     let params: Vec<_> = params.iter().map(|param| param.as_bytes()).collect();
     let mut request = Vec::new();
     made.encode(&params, || head.fields.iter(), &mut request);
@@ -117,8 +95,7 @@ async fn request(app: &App, target: &str, how: How, body: Bytes) -> Result<NewJo
         kind: job.kind.clone(),
         request,
         body: is_long.then(|| body.to_vec()),
-        // no client's key begins with a line feed
-        key: how.key.map(|key| format!("\n\n{key}")),
+        key: how.key.as_deref().map(shown::own_key),
         priority: how.priority.map_or(job.priority, |priority| priority as i32),
         due: how.due.map(|due| due as u64),
     })

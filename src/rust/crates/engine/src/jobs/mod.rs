@@ -1,8 +1,9 @@
 //! Jobs: requests that are answered at once with a place to ask, and run later, as any other, by workers that have
 //! nothing else to do. What outlives the server is the crate `jobs`; here is what clients ask ([`Jobs::answer`]), the
-//! app ([`enqueue()`]) and whoever runs the server ([`JobsOperator`]), and what begins attempts ([`run`]).
+//! app ([`enqueue()`], [`ask()`]) and whoever runs the server ([`JobsOperator`]), and what begins attempts ([`run`]).
 
 mod accept;
+mod ask;
 mod asked;
 mod attempt;
 mod changes;
@@ -16,7 +17,9 @@ mod route;
 mod runner;
 mod schedule;
 mod shown;
+mod wanted;
 
+pub use ask::ask;
 pub use counts::JobCounts;
 pub use enqueue::enqueue;
 pub use operator::{JobAct, JobList, JobsOperator, JobsWanted};
@@ -30,7 +33,6 @@ use crate::view::View;
 use ::jobs::{now, Cancelled, Desk, JobId, Place, Store, StoreError};
 use changes::Changes;
 use counts::{Attempts, Counted};
-use enqueue::Wanted;
 use http::StatusCode;
 use httpd::{Failure, Response};
 use observe::{Level, Log};
@@ -43,6 +45,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, Notify};
+use wanted::Wanted;
 
 /// A response that waits for the store.
 pub type Answering = Pin<Box<dyn Future<Output = Responded> + Send>>;
@@ -80,7 +83,7 @@ pub struct Jobs {
     changes: Changes,
     /// no attempt begins any more
     ends: AtomicBool,
-    /// what the app asks for itself goes to the thread that has the queue. Not by its runtime, which has what has this.
+    /// what the app wants goes to the thread that has the queue. Not by its runtime, which has what has this.
     wanted: OnceLock<UnboundedSender<Wanted>>,
 }
 

@@ -155,6 +155,7 @@ impl JobsOperator {
     }
 }
 
-fn said(e: StoreError) -> String {
+/// Of a failure of the store.
+pub(super) fn said(e: StoreError) -> String {
     format!("the store of jobs: {e}")
 }

@@ -51,11 +51,7 @@ pub fn result(jobs: Arc<Jobs>, job: &JobRoute, view: &View<'_, '_>) -> Answering
             return Ok(shown::job(StatusCode::ACCEPTED, &job, asked.place()));
         }
         if job.state != State::Done {
-            let why = match (job.state, job.error) {
-                (State::Cancelled, _) => "the job was cancelled".to_owned(),
-                (_, why) => format!("the job has failed: {}", why.unwrap_or_default()),
-            };
-            return Err(Failure::new(StatusCode::CONFLICT, why));
+            return Err(Failure::new(StatusCode::CONFLICT, shown::why_none(&job)));
         }
         let outcome = asked.jobs.ask(move |store| store.result(job.id)).await?.ok_or_else(nothing)?;
         let mut fields = ResponseFields::default();

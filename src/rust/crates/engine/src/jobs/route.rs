@@ -43,7 +43,9 @@ impl JobRoute {
         let ms = |seconds: f64| (seconds * 1000.0) as u64;
         // a kind has several routes, and one schedule
         let schedule = match config.part {
-            JobPart::Accept => Schedule::new(config).map_err(|why| format!("the schedule of {}: {why}", config.kind))?,
+            JobPart::Accept => {
+                Schedule::new(config).map_err(|why| format!("the schedule of {}: {why}", config.kind))?
+            }
             JobPart::Show | JobPart::Result | JobPart::Cancel => None,
         };
         Ok(JobRoute {

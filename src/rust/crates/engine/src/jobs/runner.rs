@@ -1,6 +1,6 @@
 //! What begins attempts: as many as workers can be spared for, whenever something may have changed.
 
-use super::{attempt, enqueue, JobRoute, UnderWay};
+use super::{attempt, wanted, JobRoute, UnderWay};
 use crate::context::Context;
 use ::jobs::{now, Room, StoreError};
 use observe::Level;
@@ -15,7 +15,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// See the module. In the context of the runtime of the thread that has the queue; ends with it.
 pub fn run(context: Arc<Context>) {
-    enqueue::listen(context.clone());
+    wanted::listen(context.clone());
     tokio::spawn(async move {
         loop {
             let wait = match begin(&context).await {

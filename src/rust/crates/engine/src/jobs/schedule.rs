@@ -124,6 +124,7 @@ mod tests {
 
     fn config(every: Option<f64>, cron: Option<(&str, &str)>) -> JobConfig {
         JobConfig {
+            private: false,
             part: JobPart::Accept,
             kind: "POST /reports".to_owned(),
             retries: 0.0,

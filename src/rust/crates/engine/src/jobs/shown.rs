@@ -104,6 +104,28 @@ pub fn text(job: &Job, place: &str) -> String {
     sonic_rs::to_string(&shown).unwrap_or_default()
 }
 
+/// Why there is no result of a job.
+pub fn why_none(job: &Job) -> String {
+    match (job.state, &job.error) {
+        (State::Cancelled, _) => "the job was cancelled".to_owned(),
+        (State::Failed, why) => format!("the job has failed: {}", why.as_deref().unwrap_or_default()),
+        _ => "the job is not over".to_owned(),
+    }
+}
+
+/// What a key that the app gives begins with in the store: no client's begins with a line feed.
+const OWN: &str = "\n\n";
+
+/// A key that the app has given, as it is in the store.
+pub fn own_key(given: &str) -> String {
+    format!("{OWN}{given}")
+}
+
+/// A key of the store as the app has given it, if it has.
+pub fn given_key(key: &str) -> Option<&str> {
+    key.strip_prefix(OWN)
+}
+
 /// The path that a request asked for, as its client would ask for it again.
 pub fn place_below(view: &View<'_, '_>) -> String {
     let target = view.head.target();

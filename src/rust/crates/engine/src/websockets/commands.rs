@@ -88,7 +88,7 @@ impl WebSockets {
                 return Some(Answer(rooms.collect()));
             }
             // nothing of it is here
-            Command::Purge { .. } | Command::Seed { .. } | Command::Enqueue { .. } => {}
+            Command::Purge { .. } | Command::Seed { .. } | Command::Enqueue { .. } | Command::Job { .. } => {}
         }
         None
     }

@@ -8,7 +8,7 @@ use rusqlite::{params, OptionalExtension as _, Row};
 use std::collections::BTreeMap;
 
 /// The columns that [`job`] reads.
-const COLUMNS: &str = "id, kind, state, attempt, priority, created, due, began, ended, error";
+const COLUMNS: &str = "id, kind, state, attempt, priority, created, due, began, ended, error, key";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
     let time = |at: usize| row.get::<_, i64>(at).map(|ms| ms as u64);
@@ -24,6 +24,7 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         ended: row.get::<_, Option<i64>>(8)?.map(|ms| ms as u64),
         error: row.get(9)?,
         progress: None,
+        key: row.get(10)?,
     })
 }
 
@@ -35,6 +36,16 @@ impl Store {
     pub fn find(&self, id: JobId) -> Result<Option<Job>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM jobs WHERE id = ?"))?;
         let found = found.query_row(params![id.bytes()], job).optional()?;
+        Ok(found.map(|job| self.with_progress(job)))
+    }
+
+    /// The job of a kind that has this key, unless it was forgotten.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn find_keyed(&self, kind: &str, key: &str) -> Result<Option<Job>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM jobs WHERE kind = ? AND key = ?"))?;
+        let found = found.query_row(params![kind, key], job).optional()?;
         Ok(found.map(|job| self.with_progress(job)))
     }
 

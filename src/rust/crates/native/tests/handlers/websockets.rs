@@ -28,7 +28,7 @@ impl WebSocketCommands for Server {
                 format!("to {} but {except}: {}", text(room), text(message))
             }
             Command::Members { .. } | Command::Rooms | Command::Purge { .. } => panic!("nobody answers"),
-            Command::Seed { .. } | Command::Enqueue { .. } => panic!("no C handler says so"),
+            Command::Seed { .. } | Command::Enqueue { .. } | Command::Job { .. } => panic!("no C handler says so"),
         };
         self.0.lock().unwrap().push(said);
         true
