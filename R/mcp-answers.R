@@ -32,6 +32,13 @@ rpc_error <- function(id, code, message, data = NULL) {
   list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"error\":", plain_json(error), "}"), code = code)
 }
 
+# What is in an answer to a message with the id 0: its result, or its error, as text.
+rpc_content <- function(answer) {
+  member <- if (is.null(answer$code)) "result" else "error"
+  start <- nchar(sprintf("{\"jsonrpc\":\"2.0\",\"id\":0,\"%s\":", member))
+  substr(answer$text, start + 1L, nchar(answer$text) - 1L)
+}
+
 # What results have since 2026.
 new_result <- function(offer, type = "complete") {
   list(resultType = type, "_meta" = list("io.modelcontextprotocol/serverInfo" = offer$server))

@@ -7,7 +7,7 @@ answer_message <- function(offer, req, message, is_new) {
   params <- message$params
   listed <- function(pages) list_page(pages, id, params, if (is_new) offer$kept_end else "}")
   switch(message$method,
-    "tools/call" = answering(offer, req, message, is_new, call_tool(offer, req, message, is_new)),
+    "tools/call" = answer_call(offer, req, message, is_new),
     "tools/list" = listed(offer$tool_pages),
     "resources/read" = answering(offer, req, message, is_new, read_resource(offer, req, id, params, is_new)),
     "resources/list" = listed(offer$resource_pages),
@@ -18,7 +18,8 @@ answer_message <- function(offer, req, message, is_new) {
     initialize = if (is_new) NULL else rpc_result(id, greeting(offer, params[["protocolVersion"]])),
     ping = if (is_new) NULL else rpc_result(id, "{}"),
     "logging/setLevel" = if (is_new) NULL else set_level(offer, req, id, params),
-    "server/discover" = rpc_result(id, discovery(offer))
+    "server/discover" = rpc_result(id, discovery(offer)),
+    "tasks/get" = , "tasks/update" = , "tasks/cancel" = if (is_new) answer_task(offer, req, message)
   ) %||% rpc_error(id, "method", paste0("there is no method ", encodeString(substr(message$method, 1L, 60L))))
 }
 
@@ -41,28 +42,11 @@ MCP_CAPABILITIES <- list(
 discovery <- function(offer) {
   plain_json(c(
     list(
-      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = MCP_CAPABILITIES
+      supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = c(
+        MCP_CAPABILITIES, if (length(task_tools(offer$tools))) MCP_TASKS_DECLARED
+      )
     ),
     if (!is.null(offer$instructions)) list(instructions = offer$instructions),
     new_result(offer), MCP_KEPT
   ))
-}
-
-call_tool <- function(offer, req, message, is_new) {
-  params <- message$params
-  id <- message$id
-  asked <- rpc_target(offer$tools, "tool", params)
-  if (is.character(asked)) return(rpc_error(id, "params", asked))
-  tool <- asked$one
-  problem <- message$problem
-  run <- function(req) {
-    # its arguments are not what its schema says: told to the model, as an error of the tool
-    if (!is.null(problem)) dr_abort(422L, problem)
-    tool$run(asked$arguments, req)
-  }
-  response <- respond(run, req, tool$on_error)
-  end <- if (is_new) offer$end else "}"
-  # most tools give a text or JSON
-  text <- .Call(C_mcp_answer, id, response, is_new, end)
-  if (is.null(text)) rpc_result(id, paste0(tool_result(response, is_new), end)) else list(text = text)
 }

@@ -7,7 +7,8 @@ MCP_ROUND_LASTS <- 3600
 
 # `can`: what the client declares, of which older versions pay for finding out when it is needed; `answers`: what it
 # has answered, by the names of questions; `known`: those of them that were asked for in this run, and fit. `answer`:
-# what the call is answered with if it cannot go on.
+# what the call is answered with if it cannot go on. `is_kept`: whether the server keeps what is asked, as it does for
+# older versions (mcp-waiting.R) and for tasks (mcp-tasks.R).
 new_round <- function(offer, req, message, is_new) {
   params <- message$params
   round <- new.env(parent = emptyenv())
@@ -15,14 +16,18 @@ new_round <- function(offer, req, message, is_new) {
   round$req <- req
   round$message <- message
   round$is_new <- is_new
-  if (!is_new) {
+  round$is_kept <- !is_new || isTRUE(message$is_task)
+  if (is_new) {
+    round$can <- params[["_meta"]][[MCP_NEEDED[[2L]]]]
+  } else {
     # one of several messages has no stream of its own to be asked in
     may_wait <- !is.null(message$can_wait)
     delayedAssign("can", if (may_wait) session_abilities(offer, req), assign.env = round)
+  }
+  if (round$is_kept) {
     round$answers <- message$answers
     return(round)
   }
-  round$can <- params[["_meta"]][[MCP_NEEDED[[2L]]]]
   given <- params[["inputResponses"]]
   state <- params[["requestState"]]
   if (is.null(given) && is.null(state)) return(round)
@@ -65,7 +70,7 @@ round_answers <- function(round, questions) {
   NULL
 }
 
-# What a client is asked, or told that it cannot be. Older versions: list(questions, answers), for mcp-waiting.R.
+# What a client is asked, or told that it cannot be. Where the server keeps that: list(questions, answers).
 asking_answer <- function(round, questions) {
   id <- round$message$id
   needs <- unique(vapply(questions, `[[`, "", "needs"))
@@ -79,7 +84,7 @@ asking_answer <- function(round, questions) {
     )
     return(rpc_error(id, "capability", said, list(requiredCapabilities = needed)))
   }
-  if (!round$is_new) return(list(questions = questions, answers = round$known))
+  if (round$is_kept) return(list(questions = questions, answers = round$known))
   state <- .Call(C_text_seal, seal_key(), round_purpose(round), json_value(round$known %||% no_params), MCP_ROUND_LASTS)
   if (is.null(state)) return(rpc_error(id, "params", "the answers so far are too long to go on with"))
   asked <- paste0(vapply(names(questions), quoted_json, ""), ":", vapply(questions, `[[`, "", "asked"), collapse = ",")

@@ -23,6 +23,7 @@ fill_offers <- function(routes, handlers, policies, call) {
     }
     names(tools) <- names
     offer$tools <- tools
+    offer$place <- route$path
     ready_offer(offer)
   }
 }

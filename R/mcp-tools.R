@@ -17,6 +17,14 @@
 #'   that change something: whether it changes nothing, whether what it changes may be lost, whether a second call with
 #'   the same arguments changes nothing more, and whether it deals with the world outside: `TRUE`, `FALSE`, or `NULL`
 #'   for nothing said.
+#' @param task Whether calls may last so long that a client had better not wait: `TRUE`, `FALSE`, or a list, see the
+#'   section on tasks.
+#' @section Tasks: With `task = TRUE` a client that declares the extension `io.modelcontextprotocol/tasks` is answered
+#'   at once, with a task, and asks for it later. The function runs as a job does, see [dr_job()]: when a worker can be
+#'   spared, again if its worker dies, and with `jobs_store` of [dr_serve()] also after the server has ended. Other
+#'   clients wait for the answer. As a list, `task` sets more: `timeout`, `keep`, `at_once` and `priority` as of
+#'   [dr_job()]; `required = TRUE` refuses clients that do not know tasks; with `from_start = FALSE` calls begin as
+#'   others do, and become tasks where the function calls [dr_mcp_task()].
 #' @returns A tool: a list of class `dr_tool`.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or `fun` cannot be called with these
 #'   arguments.
@@ -29,7 +37,7 @@
 #' )
 #' @export
 dr_tool <- function(fun, name, description, arguments = list(), title = NULL, result = NULL, read_only = NULL,
-                    destructive = NULL, idempotent = NULL, open_world = NULL) {
+                    destructive = NULL, idempotent = NULL, open_world = NULL, task = FALSE) {
   call <- sys.call()
   check_names()
   schema <- check_described(fun, name, description, arguments, title, call)
@@ -47,7 +55,32 @@ dr_tool <- function(fun, name, description, arguments = list(), title = NULL, re
   read <- reader_of(schema$r)
   called <- caller_of(fun, names(schema$json$properties))
   run <- function(arguments, req) called(read(arguments), req)
-  new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
+  tool <- new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
+  tool$task <- tool_task(task, call)
+  tool
+}
+
+# What `task` may set of a job.
+MCP_TASK_SETTINGS <- c("timeout", "keep", "at_once", "priority")
+
+# NULL for a tool without tasks; else list(required, from_start, job), of which `job` has the settings of its jobs.
+tool_task <- function(task, call) {
+  if (isFALSE(task)) return(NULL)
+  if (isTRUE(task)) task <- no_members
+  known <- c("required", "from_start", MCP_TASK_SETTINGS)
+  if (!is_object(task) || !all(names(task) %in% known) || anyDuplicated(names(task))) {
+    stop_argument("task", paste("TRUE, FALSE, or a list of", and_list(known)), task, call)
+  }
+  flag <- function(name, usual) {
+    value <- task[[name]]
+    if (is.null(value)) return(usual)
+    if (!isTRUE(value) && !isFALSE(value)) stop_argument(paste0("task$", name), "TRUE or FALSE", value, call)
+    value
+  }
+  list(
+    required = flag("required", FALSE), from_start = flag("from_start", TRUE),
+    job = task[intersect(MCP_TASK_SETTINGS, names(task))]
+  )
 }
 
 # What tools and prompts have in common. Value: the schema of the arguments.
@@ -180,6 +213,26 @@ ellmer_object <- function(type) {
     type = "object", properties = if (length(properties)) lapply(properties, ellmer_schema) else no_params,
     required = as.list(required), additionalProperties = isTRUE(attr(type, "additional_properties"))
   )
+}
+
+# The answer to a call.
+call_tool <- function(offer, req, message, is_new) {
+  params <- message$params
+  id <- message$id
+  asked <- rpc_target(offer$tools, "tool", params)
+  if (is.character(asked)) return(rpc_error(id, "params", asked))
+  tool <- asked$one
+  problem <- message$problem
+  run <- function(req) {
+    # its arguments are not what its schema says: told to the model, as an error of the tool
+    if (!is.null(problem)) dr_abort(422L, problem)
+    tool$run(asked$arguments, req)
+  }
+  response <- respond(run, req, tool$on_error)
+  end <- if (is_new) offer$end else "}"
+  # most tools give a text or JSON
+  text <- .Call(C_mcp_answer, id, response, is_new, end)
+  if (is.null(text)) rpc_result(id, paste0(tool_result(response, is_new), end)) else list(text = text)
 }
 
 # The result of a call as text of JSON, but for the brace at its end: of the response that its function has given, or

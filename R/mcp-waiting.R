@@ -21,11 +21,15 @@ take_reply <- function(offer, req, reply) {
     wrong <- "this is the answer to no question that this server has asked this client of late"
     return(rpc_error(NULL, "request", wrong))
   }
+  keep_reply(at, json_value(reply[c("result", "error")]), MCP_ANSWER_WAITS)
+  NULL
+}
+
+keep_reply <- function(at, text, ttl) {
   tryCatch(
-    reply_of()$set(at, json_value(reply[c("result", "error")]), ttl = MCP_ANSWER_WAITS),
+    reply_of()$set(at, text, ttl = ttl),
     drover_error_full = function(full) dr_abort(503L, "the answer cannot be kept: the memory of `dr_state()` is full")
   )
-  NULL
 }
 
 question_purpose <- function(offer, req) plain_json(list("mcp question", offer$path, identity_of(req)))

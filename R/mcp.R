@@ -97,6 +97,7 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   offer$instructions <- instructions
   more <- list(timeout = timeout, on_client_gone = on_client_gone, deprecated = FALSE)
   add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
+  add_tasks(app, offer, answer_message)
   # what it can offer is known when all routes are
   app$routes[[paste("POST", path)]]$offer <- offer
   offer$trusted <- trusted <- check_origin_list(trusted, "trusted", call, any = FALSE)
@@ -203,7 +204,9 @@ wrong_envelope <- function(message, headers) {
   if (!agrees(headers, "mcp-protocol-version", version)) return(contradiction(id, "MCP-Protocol-Version"))
   if (!agrees(headers, "mcp-method", message$method)) return(contradiction(id, "Mcp-Method"))
   named <- switch(message$method, "tools/call" = , "prompts/get" = message$params[["name"]],
-    "resources/read" = message$params[["uri"]])
+    "resources/read" = message$params[["uri"]],
+    # what is in between may go by it
+    "tasks/get" = , "tasks/update" = , "tasks/cancel" = message$params[["taskId"]])
   if (!is.null(named) && !agrees(headers, "mcp-name", named)) contradiction(id, "Mcp-Name")
 }
 

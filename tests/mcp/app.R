@@ -130,6 +130,29 @@ tools <- list(
   dr_tool(function(...) "valid", "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", schema)
 )
 
+# of the extension for tasks
+confirm_form <- function(message) dr_mcp_form(message, list(confirm = dr_lgl()))
+task_tools <- list(
+  dr_tool(function(name) paste0("Hello, ", name, "!"), "greet", "Greets", list(name = dr_chr())),
+  dr_tool(function(seconds, label) {
+    Sys.sleep(seconds)
+    paste("slept for", label)
+  }, "slow_compute", "Sleeps", list(seconds = dr_dbl(min = 0), label = dr_chr(default = "nothing")), task = TRUE),
+  dr_tool(function() dr_abort(422L, "it always fails"), "failing_job", "Fails", task = list(required = TRUE)),
+  dr_tool(function() repeat Sys.sleep(1), "protocol_error_job", "Takes too long", task = list(timeout = 0.2)),
+  dr_tool(function(filename) {
+    if (dr_mcp_ask(sure = confirm_form(paste("Delete", filename)))$sure$confirm) "deleted" else "kept"
+  }, "confirm_delete", "Deletes, if it is confirmed", list(filename = dr_chr()), task = TRUE),
+  dr_tool(function() {
+    all(vapply(dr_mcp_ask(one = confirm_form("One?"), two = confirm_form("Two?")), `[[`, NA, "confirm"))
+  }, "multi_input", "Asks twice at once", task = TRUE),
+  dr_tool(function() {
+    name <- dr_mcp_ask(user_name = name_form)$user_name$name
+    dr_mcp_task()
+    paste0("Hello, ", name, "!")
+  }, "test_tool_with_task", "Asks, and then becomes a task", task = list(required = TRUE, from_start = FALSE))
+)
+
 resources <- list(
   dr_mcp_resource("test://static-text", "This is the content of the static text resource.", "text", "A text",
     mime_type = "text/plain"),
@@ -163,5 +186,6 @@ prompts <- list(
   }, "test_input_required_result_prompt", "Asks its client")
 )
 
-dr_mcp(app, "/mcp", tools = c(tools, asking_tools, older_tools), resources = resources, prompts = prompts, name = "drover-conformance")
+dr_mcp(app, "/mcp", tools = c(tools, asking_tools, older_tools, task_tools), resources = resources, prompts = prompts,
+  name = "drover-conformance")
 app

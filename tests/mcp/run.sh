@@ -1,9 +1,9 @@
 #!/bin/bash
 # The official conformance suite of the Model Context Protocol against app.R, served by two workers: tests/mcp/run.sh,
 # with the installed package in R_LIBS. Each revision is a test: the scenarios that it requires, but those of
-# not-yet-REVISION.yaml, pass. The suite and the Node.js that it needs are npm's, by package-lock.json, in .cache of the
-# tree. Ends with "N passed, N failed, N skipped". Not for what drover's own tests say of the endpoint:
-# tests/process/test-mcp.R.
+# not-yet-REVISION.yaml, pass. And so is the extension for tasks, with all its scenarios. The suite and the Node.js that
+# it needs are npm's, by package-lock.json, in .cache of the tree. Ends with "N passed, N failed, N skipped". Not for
+# what drover's own tests say of the endpoint: tests/process/test-mcp.R.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -51,10 +51,10 @@ fi
 
 passed=0
 failed=0
+suite=$cache/node_modules/@modelcontextprotocol/conformance/dist/index.js
 for revision in 2025-11-25 2026-07-28; do
-  suite=("$cache/node_modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp")
   known=tests/mcp/not-yet-$revision.yaml
-  if timeout 100 "$node" "${suite[@]}" --requirements "$revision" --expected-failures "$known" > "$work/said" 2>&1; then
+  if timeout 100 "$node" "$suite" server --url "$url/mcp" --requirements "$revision" --expected-failures "$known" > "$work/said" 2>&1; then
     echo "ok   $revision, but for $(grep -c '^  - ' "$known" || true) scenarios of $known"
     passed=$((passed + 1))
   else
@@ -64,5 +64,22 @@ for revision in 2025-11-25 2026-07-28; do
     failed=$((failed + 1))
   fi
 done
+scenarios=$("$node" "$suite" list --server | sed -n 's/^ *- \(tasks-[a-z-]*\).*/\1/p')
+wrong=${scenarios:-"none is listed"}
+for scenario in $scenarios; do
+  if timeout 60 "$node" "$suite" server --url "$url/mcp" --scenario "$scenario" > "$work/said" 2>&1; then
+    wrong=$(grep -vx "$scenario" <<< "$wrong" || true)
+  else
+    sed -n '/Checks/,$p' "$work/said"
+  fi
+done
+if [ -z "$wrong" ]; then
+  echo "ok   tasks, $(wc -w <<< "$scenarios") scenarios"
+  passed=$((passed + 1))
+else
+  echo "FAIL tasks:" "$wrong"
+  tail -n 20 "$work/log"
+  failed=$((failed + 1))
+fi
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ]

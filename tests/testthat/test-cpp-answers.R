@@ -128,7 +128,7 @@ for (place in cpp_places) {
       # an error changes nothing
       failed <- with_cookie(paste0(path, "?fails=1"), cookie, "-d", "{\"n\":9}")
       expect_identical(failed$status, 503L)
-      expect_null(failed$headers[["set-cookie"]])
+      expect_false("set-cookie" %in% names(failed$headers))
       for (wrong in c("[1]", "{\"n\":", "text", sprintf("{\"n\":\"%s\"}", strrep("x", 4000L)))) {
         refused <- with_cookie(path, cookie, "--data-binary", wrong)
         expect_identical(refused$status, 500L, info = wrong)
