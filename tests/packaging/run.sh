@@ -69,9 +69,27 @@ check "a program that finds no toolchain is named" 1 "$folder/broken/cargo does 
 
 # what R gives
 engine=(make -s -C src -f Makevars engine SHLIB=drover.so "R_ARCH=" "CFLAGS=-of-R")
-check "the engine is built as locked" 0 "cargo build --profile release --locked --jobs 2" "${engine[@]}"
+check "the engine is built as locked" 0 "cargo rustc --profile release --locked --jobs 2" "${engine[@]}"
 check "the compilers are as many as make is given" 0 "--jobs 5" MAKEFLAGS=-j5 "${engine[@]}"
 check "or as cargo is told" 0 "--jobs 3" CARGO_BUILD_JOBS=3 MAKEFLAGS=-j5 "${engine[@]}"
+# of_loader VERSION: from now on the C library is of this version; of "" none says it.
+of_loader() {
+  rm -f "$system/getconf"
+  if [ -n "$1" ]; then
+    printf '#!/bin/sh\necho "glibc %s"\n' "$1" > "$system/getconf"
+    chmod +x "$system/getconf"
+  fi
+}
+configured=(sh -c './configure > /dev/null && exec "$@"' sh "${engine[@]}")
+for version in 2.36 2.41 3.0; do
+  of_loader "$version"
+  check "relocations are packed for the loader of glibc $version" 0 "-- -C link-arg=-Wl,-z,pack-relative-relocs arch" \
+    "${configured[@]}"
+done
+for version in 2.35 2.9 ""; do
+  of_loader "$version"
+  check "and not for that of ${version:-another library}" 0 "target -- arch" "${configured[@]}"
+done
 check "R's flags for C are not those of crates" 0 "home= cflags=" CFLAGS=-of-R "${engine[@]}"
 check "the program knows of R's architectures" 0 "program.rs arch=/some" "${engine[@]}" "R_ARCH=/some"
 vendored=(sh -c 'mkdir -p src/rust/vendor/some src/rust/target/release/build/some && exec "$@"' sh "${engine[@]}")
