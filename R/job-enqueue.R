@@ -22,10 +22,10 @@
 #' @returns The identifier of the job, a string, for [dr_job_state()] and its like. Its address is `path`, a slash, and
 #'   this, unless the job is private.
 #' @section Errors: `drover_error_argument` when an argument is not as described. `drover_error_jobs` when there is no
-#'   job: `path` accepts none, the request does not have the types that the path declares, there are too many
-#'   (`max_jobs`), or they cannot be written down. `drover_error_state` when no server runs in this session, or it does
-#'   not answer within ten seconds: then it is not known whether there is a job, and with `key` it can be asked for
-#'   again.
+#'   job: `path` accepts none, the request does not have the types that the path declares, there are too many jobs
+#'   (`max_jobs`, `max_jobs_size`), or they cannot be written down. `drover_error_state` when no server runs in this
+#'   session, or it does not answer within ten seconds: then it is not known whether there is a job, and with `key` it
+#'   can be asked for again.
 #' @seealso [dr_job()], [dr_job_state()] for what becomes of it, [dr_async()] for what a request waits for
 #' @examples
 #' app <- dr_app()

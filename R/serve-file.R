@@ -51,7 +51,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    log = "stderr", log_format = c("text", "json"), log_level = c("info", "debug", "warn", "error"),
                    access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
                    keep_failed = 0L, keep_failed_size = 8388608, keep_failed_age = 86400, keep_failed_redact = NULL,
-                   jobs_store = NULL, jobs_at_once = 0L, max_jobs = 100000L,
+                   jobs_store = NULL, jobs_at_once = 0L, max_jobs = 100000L, max_jobs_size = 1073741824,
                    case_sensitive = FALSE, errors = c("auto", "json", "text"),
                    health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL, agent_check = NULL,
                    allowed_hosts = NULL, trusted_proxies = NULL,

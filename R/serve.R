@@ -85,6 +85,8 @@
 #' @param jobs_at_once How many jobs run at once: a whole number; 0 for one fewer than there are workers, and one where
 #'   there is one.
 #' @param max_jobs How many jobs may be accepted and not over; further ones are answered with 503.
+#' @param max_jobs_size How much all jobs may take, with their requests and what has come of them, in bytes, or a string
+#'   such as `"4GB"`; as long as they take more, further ones are answered with 503.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
 #' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
@@ -194,7 +196,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      log_level = c("info", "debug", "warn", "error"),
                      access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
                      keep_failed = 0L, keep_failed_size = 8388608, keep_failed_age = 86400, keep_failed_redact = NULL,
-                     jobs_store = NULL, jobs_at_once = 0L, max_jobs = 100000L,
+                     jobs_store = NULL, jobs_at_once = 0L, max_jobs = 100000L, max_jobs_size = 1073741824,
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,

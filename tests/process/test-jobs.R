@@ -391,6 +391,27 @@ test("there are no more unfinished jobs than the settings say", function() {
   accept(server, "/held/c")
 })
 
+test("jobs take no more room than the settings say, with their requests and results", function() {
+  server <- serve(jobs_app, workers = 2, max_jobs_size = "2MB")
+  refused <- function(answer) {
+    expect(answer$status == "503" && grepl("jobs take too much room", answer$body), "another answer: ", answer$body)
+    expect(nzchar(field(answer, "retry-after")) && logged(server, "over `max_jobs_size` = 2000000"), "not said")
+  }
+  body <- tempfile()
+  writeBin(raw(9e5), body)
+  post <- function(path) ask(server, path, "--data-binary", paste0("@", body))
+  places <- vapply(c("a", "b"), function(name) field(post(paste0("/held/", name)), "location"), "")
+  refused(post("/held/c"))
+  open_all_gates(server)
+  for (place in places) result(server, place)
+  # their requests are not kept any more; a result, which may be larger than there is room, is
+  long <- accept(server, "/long")
+  expect(over(server, long)$state == "done", "it has failed")
+  refused(ask(server, "/echo/x", "-X", "POST"))
+  expect(ask(server, long, "-X", "DELETE")$status == "204", "it is not forgotten")
+  accept(server, "/echo/x")
+})
+
 test("a disk that is full takes no job, and what was computed is written when there is room again", function() {
   file <- store_file()
   # the signal that a limit of files sends is ignored, and a write beyond it fails, as on a full disk

@@ -156,6 +156,9 @@ pub struct Settings {
     /// most that are accepted and not over
     #[serde(default = "max_jobs")]
     pub max_jobs: u64,
+    /// most bytes that all may take that are kept
+    #[serde(default = "max_jobs_size")]
+    pub max_jobs_size: f64,
     /// a request that is played again by the only client: what its server knew of the first one
     #[serde(default)]
     pub replays: Option<Replay>,
@@ -265,6 +268,11 @@ pub enum ErrorFormat {
 /// As `inst/settings.dcf` has it.
 fn max_jobs() -> u64 {
     100_000
+}
+
+/// 1 GiB, likewise.
+fn max_jobs_size() -> f64 {
+    1_073_741_824.0
 }
 
 /// 8 MiB: some hundreds of requests with the seeds of their handlers.

@@ -3,6 +3,7 @@
 
 use crate::clock::now;
 use crate::error::StoreError;
+use crate::job::Bounds;
 use crate::store::{Place, Store};
 use std::future::Future;
 use std::pin::Pin;
@@ -61,8 +62,8 @@ impl Desk {
     ///
     /// # Errors
     /// As there; or the system lacks a thread.
-    pub fn open(place: &Place, most: u64, patience: Duration) -> Result<Desk, StoreError> {
-        let store = Store::open(place, most, patience)?;
+    pub fn open(place: &Place, bounds: Bounds, patience: Duration) -> Result<Desk, StoreError> {
+        let store = Store::open(place, bounds, patience)?;
         let (to, asked) = channel();
         let desk = thread::Builder::new().name("drover-jobs".to_owned()).spawn(move || run(store, &asked));
         let thread = desk.map_err(|e| StoreError(e.to_string()))?;

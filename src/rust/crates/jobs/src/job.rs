@@ -75,8 +75,26 @@ pub enum Accepted {
     New(JobId),
     /// this job has its key
     Existing(JobId),
-    /// too many jobs are unfinished
-    Full,
+    /// there is no room for it
+    Full(Full),
+}
+
+/// Which of its bounds a store has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// that of unfinished jobs
+    Jobs,
+    /// that of bytes
+    Bytes,
+}
+
+/// How much a store takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// most jobs that are not over
+    pub unfinished: u64,
+    /// most bytes of all that is kept, with requests and results, when another job is accepted
+    pub bytes: u64,
 }
 
 /// How many attempts at a kind of job may begin.

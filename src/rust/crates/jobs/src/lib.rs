@@ -20,5 +20,7 @@ pub use clock::now;
 pub use desk::{Answer, Desk};
 pub use error::StoreError;
 pub use id::JobId;
-pub use job::{Accepted, Attempt, Cancelled, End, Job, Kept, NewJob, Outcome, Progress, Room, Rules, State};
+pub use job::{
+    Accepted, Attempt, Bounds, Cancelled, End, Full, Job, Kept, NewJob, Outcome, Progress, Room, Rules, State,
+};
 pub use store::{Place, Store};

@@ -10,7 +10,7 @@ pub use opening::Place;
 
 use crate::error::StoreError;
 use crate::id::JobId;
-use crate::job::{Accepted, Attempt, Cancelled, NewJob, Progress, Room, State};
+use crate::job::{Accepted, Attempt, Bounds, Cancelled, Full, NewJob, Progress, Room, State};
 use rusqlite::{params, Connection, OptionalExtension as _};
 use std::collections::HashMap;
 
@@ -19,8 +19,9 @@ pub struct Store {
     db: Connection,
     /// jobs that are not over
     unfinished: u64,
-    /// most that may be
-    most: u64,
+    /// bytes of all jobs, when the transaction began, and of those that it has accepted
+    used: u64,
+    bounds: Bounds,
     /// of attempts that run: it ends with them, and costs no write
     progress: HashMap<JobId, Progress>,
 }
@@ -41,6 +42,7 @@ impl Store {
     /// The first one's error, or that of the disk.
     pub fn at_once<T>(&mut self, steps: impl FnOnce(&mut Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.db.execute_batch("BEGIN IMMEDIATE")?;
+        self.used = self.size()?;
         let made = steps(self);
         let kept = match &made {
             Ok(_) => self.db.execute_batch("COMMIT").map_err(StoreError::from),
@@ -57,6 +59,13 @@ impl Store {
     /// Jobs that are not over.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
+    }
+
+    /// Bytes that jobs take, of the memory or the file: the system may have more of it, which the next ones get.
+    fn size(&self) -> Result<u64, StoreError> {
+        let sizes = "SELECT (page_count - freelist_count) * page_size
+                     FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        Ok(self.db.prepare_cached(sizes)?.query_row((), |row| row.get::<_, i64>(0))? as u64)
     }
 
     fn count(&mut self) -> Result<(), StoreError> {
@@ -78,9 +87,14 @@ impl Store {
                 return Ok(Accepted::Existing(JobId::from_bytes(id)));
             }
         }
-        if self.unfinished >= self.most {
-            return Ok(Accepted::Full);
+        if self.unfinished >= self.bounds.unfinished {
+            return Ok(Accepted::Full(Full::Jobs));
         }
+        let len = job.request.len() + job.body.as_ref().map_or(0, Vec::len);
+        if self.used + len as u64 > self.bounds.bytes {
+            return Ok(Accepted::Full(Full::Bytes));
+        }
+        self.used += len as u64;
         self.add(job, now).map(Accepted::New)
     }
 
@@ -232,7 +246,8 @@ mod tests {
     fn a_full_disk_takes_no_job_and_loses_none() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::File(folder.path().join("jobs"));
-        let mut store = Store::open(&place, 1000, Duration::ZERO).unwrap();
+        let bounds = Bounds { unfinished: 1000, bytes: u64::MAX };
+        let mut store = Store::open(&place, bounds, Duration::ZERO).unwrap();
         let job = NewJob { kind: "k".to_owned(), request: vec![7; 100_000], ..NewJob::default() };
         let most = |store: &Store, pages: i64| {
             let set = store.db.pragma_update_and_check(None, "max_page_count", pages, |row| row.get::<_, i64>(0));
@@ -261,7 +276,7 @@ mod tests {
         assert_eq!(kept, Kept::As(State::Done));
         assert!(matches!(store.at_once(|store| store.accept(&job, 5)), Ok(Accepted::New(_))));
         drop(store);
-        let store = Store::open(&place, 1000, Duration::ZERO).unwrap();
+        let store = Store::open(&place, bounds, Duration::ZERO).unwrap();
         assert_eq!(store.unfinished(), 4);
         assert!(accepted.iter().all(|id| store.find(*id).unwrap().is_some()));
     }

@@ -1,6 +1,6 @@
 //! The thread that has the store: many who ask at once, and a process that is killed while it accepts.
 
-use jobs::{Accepted, Desk, JobId, NewJob, Place, State, Store, StoreError};
+use jobs::{Accepted, Bounds, Desk, JobId, NewJob, Place, State, Store, StoreError};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,8 +10,12 @@ fn job() -> NewJob {
     NewJob { kind: "k".to_owned(), request: vec![7; 100], ..NewJob::default() }
 }
 
+fn up_to(unfinished: u64) -> Bounds {
+    Bounds { unfinished, bytes: u64::MAX }
+}
+
 fn open(place: &Place) -> Desk {
-    Desk::open(place, 1_000_000, Duration::ZERO).unwrap()
+    Desk::open(place, up_to(1_000_000), Duration::ZERO).unwrap()
 }
 
 #[test]
@@ -40,7 +44,7 @@ fn a_step_that_fails_takes_no_other_along() {
         let _ = gate.recv();
         Ok(())
     });
-    let fails = |_: &mut Store| Store::open(&Place::File("/nowhere/jobs".into()), 1, Duration::ZERO).map(|_| ());
+    let fails = |_: &mut Store| Store::open(&Place::File("/nowhere/jobs".into()), up_to(1), Duration::ZERO).map(|_| ());
     let answers =
         (desk.ask(|store| store.accept(&job(), 1)), desk.ask(fails), desk.ask(|store| store.accept(&job(), 2)));
     drop(opened);
@@ -96,7 +100,7 @@ fn no_job_that_was_accepted_is_lost_when_the_server_is_killed() {
         all.extend(accepted_until_killed(&path));
     }
     assert!(all.len() >= 150);
-    let store = Store::open(&Place::File(path), 1_000_000, Duration::ZERO).unwrap();
+    let store = Store::open(&Place::File(path), up_to(1_000_000), Duration::ZERO).unwrap();
     for id in all {
         assert_eq!(store.find(id).unwrap().map(|job| job.state), Some(State::Waiting), "{id}");
     }

@@ -1,7 +1,8 @@
 //! The life of jobs, step by step, by a clock that the test sets.
 
 use jobs::{
-    Accepted, Attempt, Cancelled, End, JobId, Kept, NewJob, Outcome, Place, Progress, Room, Rules, State, Store,
+    Accepted, Attempt, Bounds, Cancelled, End, Full, JobId, Kept, NewJob, Outcome, Place, Progress, Room, Rules, State,
+    Store,
 };
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -9,12 +10,16 @@ use std::time::Duration;
 
 const RULES: Rules = Rules { retries: 0, backoff: 1000, keep: 10_000 };
 
+fn up_to(unfinished: u64) -> Bounds {
+    Bounds { unfinished, bytes: u64::MAX }
+}
+
 fn store() -> Store {
-    Store::open(&Place::Memory, 1000, Duration::ZERO).unwrap()
+    Store::open(&Place::Memory, up_to(1000), Duration::ZERO).unwrap()
 }
 
 fn at(path: &Path) -> Result<Store, String> {
-    Store::open(&Place::File(path.to_owned()), 1000, Duration::ZERO).map_err(|e| e.to_string())
+    Store::open(&Place::File(path.to_owned()), up_to(1000), Duration::ZERO).map_err(|e| e.to_string())
 }
 
 fn of(kind: &str) -> NewJob {
@@ -207,12 +212,43 @@ fn a_key_is_that_of_one_job_of_its_kind_until_that_is_forgotten() {
 
 #[test]
 fn there_are_no_more_unfinished_jobs_than_the_store_takes() {
-    let mut store = Store::open(&Place::Memory, 2, Duration::ZERO).unwrap();
+    let mut store = Store::open(&Place::Memory, up_to(2), Duration::ZERO).unwrap();
     let id = accept(&mut store, &of("k"), 0);
     accept(&mut store, &of("k"), 0);
-    assert_eq!(store.accept(&of("k"), 0).unwrap(), Accepted::Full);
+    assert_eq!(store.accept(&of("k"), 0).unwrap(), Accepted::Full(Full::Jobs));
     store.cancel(id, 9, 1).unwrap();
     accept(&mut store, &of("k"), 2);
+}
+
+#[test]
+fn jobs_take_no_more_room_than_the_store_has() {
+    let bounds = Bounds { unfinished: 1000, bytes: 1 << 20 };
+    let mut store = Store::open(&Place::Memory, bounds, Duration::ZERO).unwrap();
+    let long = NewJob { body: Some(vec![7; 200_000]), ..of("k") };
+    let accepted = |store: &mut Store, job: &NewJob| store.at_once(|store| store.accept(job, 0)).unwrap();
+    // those of one transaction count, too
+    let all = store.at_once(|store| (0..9).map(|_| store.accept(&long, 0)).collect::<Result<Vec<_>, _>>()).unwrap();
+    assert_eq!(all.iter().filter(|one| matches!(one, Accepted::New(_))).count(), 4);
+    assert_eq!(accepted(&mut store, &long), Accepted::Full(Full::Bytes));
+    // what is smaller has room, and so has what comes when another one is forgotten
+    let small = accepted(&mut store, &of("k"));
+    assert!(matches!(small, Accepted::New(_)));
+    let Accepted::New(first) = all[0] else { panic!() };
+    store.at_once(|store| store.cancel(first, 9, 1)).unwrap();
+    assert_eq!(accepted(&mut store, &long), Accepted::Full(Full::Bytes));
+    assert!(store.at_once(|store| store.remove(first)).unwrap());
+    assert!(matches!(accepted(&mut store, &long), Accepted::New(_)));
+    // results are kept in the same room
+    let rooms = [Room { kind: "k".to_owned(), free: 9 }];
+    let claimed = store.at_once(|store| store.claim(&rooms, 9, 2)).unwrap();
+    for attempt in &claimed {
+        let end = End::Done(Outcome { status: 200, content_type: None, body: vec![1; 200_000] });
+        store.at_once(|store| store.end(attempt.id, attempt.attempt, &end, &RULES, 3)).unwrap();
+    }
+    assert_eq!((claimed.len(), store.unfinished()), (5, 0));
+    assert_eq!(accepted(&mut store, &long), Accepted::Full(Full::Bytes));
+    store.at_once(|store| store.forget(20_000)).unwrap();
+    assert!(matches!(accepted(&mut store, &long), Accepted::New(_)));
 }
 
 #[test]
@@ -272,7 +308,7 @@ fn a_step_that_fails_leaves_nothing_of_those_beside_it() {
         one(store, 1);
         store.end(id, 1, &done(b"x"), &RULES, 2)?;
         accept(store, &of("k"), 3);
-        Store::open(&Place::File("/nowhere/jobs".into()), 1, Duration::ZERO).map(|_| ())
+        Store::open(&Place::File("/nowhere/jobs".into()), up_to(1), Duration::ZERO).map(|_| ())
     });
     assert!(made.is_err());
     assert_eq!((store.unfinished(), store.list(None, None, 9).unwrap().len()), (0, 0));

@@ -1,6 +1,6 @@
 //! A job is accepted: 202, once it is written down, with the place to ask for it.
 
-use super::{shown, Answering, JobRoute, Jobs};
+use super::{nothing, shown, Answering, JobRoute, Jobs};
 use crate::view::View;
 use ::jobs::{now, Accepted, NewJob};
 use exchange::RequestView as _;
@@ -66,21 +66,24 @@ async fn accept(jobs: Arc<Jobs>, mut new: NewJob, long: Option<PathBuf>, place: 
     }
     let kept = jobs.ask(move |store| {
         Ok(match store.accept(&new, now())? {
-            Accepted::New(id) | Accepted::Existing(id) => store.find(id)?,
-            Accepted::Full => None,
+            Accepted::New(id) | Accepted::Existing(id) => Ok(store.find(id)?),
+            Accepted::Full(full) => Err(full),
         })
     });
     match kept.await? {
-        Some(job) => {
+        Ok(job) => {
+            // it was there in the same transaction
+            let job = job.ok_or_else(nothing)?;
             jobs.changed(job.id);
             let place = format!("{place}/{}", job.id);
             let mut response = shown::job(StatusCode::ACCEPTED, &job, &place);
             response.fields.set(&LOCATION, &place);
             Ok(response)
         }
-        None => {
-            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many jobs wait");
-            Err(failure.over("max_jobs", jobs.most).with(&RETRY_AFTER, "10"))
+        Err(full) => {
+            let (why, setting, most) = jobs.said(full);
+            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, why);
+            Err(failure.over(setting, most).with(&RETRY_AFTER, "10"))
         }
     }
 }

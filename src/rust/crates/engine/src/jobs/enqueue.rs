@@ -53,7 +53,10 @@ async fn accept(context: &Context, target: &str, job: &Bytes) -> Result<JobId, S
             Ok(id)
         }
         Accepted::Existing(id) => Ok(id),
-        Accepted::Full => Err(format!("too many jobs wait: max_jobs is {}", jobs.most)),
+        Accepted::Full(full) => {
+            let (why, setting, most) = jobs.said(full);
+            Err(format!("{why}: {setting} is {most}"))
+        }
     }
 }
 

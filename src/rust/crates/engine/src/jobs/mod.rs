@@ -30,7 +30,7 @@ pub use shown::{JobLine, JobProgress};
 
 use crate::config::{JobPart, Settings};
 use crate::view::View;
-use ::jobs::{now, Cancelled, Desk, JobId, Place, Store, StoreError};
+use ::jobs::{now, Bounds, Cancelled, Desk, Full, JobId, Place, Store, StoreError};
 use changes::Changes;
 use counts::{Attempts, Counted};
 use http::StatusCode;
@@ -62,8 +62,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Jobs {
     /// opened when the server starts, or, in memory, with the first job: most apps have none
     desk: OnceLock<Desk>,
-    /// most that are not over
-    most: u64,
+    bounds: Bounds,
     /// most that run at once, see [`Settings::jobs_at_once`]
     at_once: usize,
     /// where the bodies of attempts wait for their workers
@@ -103,7 +102,7 @@ impl Jobs {
     pub fn open(settings: &Settings, log: &Log) -> Result<Self, String> {
         let jobs = Jobs {
             desk: OnceLock::new(),
-            most: settings.max_jobs,
+            bounds: Bounds { unfinished: settings.max_jobs, bytes: settings.max_jobs_size as u64 },
             at_once: settings.jobs_at_once,
             folder: settings.upload_path.clone(),
             log: log.clone(),
@@ -117,7 +116,7 @@ impl Jobs {
             wanted: OnceLock::new(),
         };
         if let Some(path) = &settings.jobs_store {
-            let desk = Desk::open(&Place::File(path.clone()), settings.max_jobs, PATIENCE);
+            let desk = Desk::open(&Place::File(path.clone()), jobs.bounds, PATIENCE);
             let _ = jobs.desk.set(desk.map_err(|e| format!("{}: {e}", path.display()))?);
             jobs.wake.notify_one();
         }
@@ -151,7 +150,7 @@ impl Jobs {
         if let Some(desk) = self.desk.get() {
             return Ok(desk);
         }
-        let desk = Desk::open(&Place::Memory, self.most, Duration::ZERO)?;
+        let desk = Desk::open(&Place::Memory, self.bounds, Duration::ZERO)?;
         Ok(self.desk.get_or_init(|| desk))
     }
 
@@ -210,6 +209,14 @@ impl Jobs {
     fn changed(&self, id: JobId) {
         self.changes.say(id);
         self.wake.notify_one();
+    }
+
+    /// Why there is no room for another job, the setting that says so, and what that is.
+    fn said(&self, full: Full) -> (&'static str, &'static str, u64) {
+        match full {
+            Full::Jobs => ("too many jobs wait", "max_jobs", self.bounds.unfinished),
+            Full::Bytes => ("jobs take too much room", "max_jobs_size", self.bounds.bytes),
+        }
     }
 
     /// What a client is told of the store's failure, which is in the log.

@@ -117,7 +117,7 @@ fn read(line: &str, zone: &str) -> Result<(Cron, TimeZone), String> {
 mod tests {
     use super::*;
     use crate::config::JobPart;
-    use ::jobs::{Place, Room};
+    use ::jobs::{Bounds, Place, Room};
     use wire::Request;
 
     const HOUR: u64 = 3_600_000;
@@ -154,7 +154,7 @@ mod tests {
     fn a_turn_is_a_request_to_the_path() {
         assert!(Schedule::new(&config(None, None)).unwrap().is_none());
         let hourly = every(3600.0);
-        let mut store = Store::open(&Place::Memory, 9, Duration::ZERO).unwrap();
+        let mut store = Store::open(&Place::Memory, Bounds { unfinished: 9, bytes: u64::MAX }, Duration::ZERO).unwrap();
         hourly.take_turn(&mut store, 5 * HOUR + 1).unwrap();
         hourly.take_turn(&mut store, 6 * HOUR - 1).unwrap();
         assert_eq!(store.unfinished(), 0);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn another_schedule_goes_on_where_the_one_before_was() {
-        let mut store = Store::open(&Place::Memory, 9, Duration::ZERO).unwrap();
+        let mut store = Store::open(&Place::Memory, Bounds { unfinished: 9, bytes: u64::MAX }, Duration::ZERO).unwrap();
         let morning = at("2026-11-28T06:00:00Z");
         every(60.0).take_turn(&mut store, morning).unwrap();
         let daily = cron("0 6 * * *", "UTC");

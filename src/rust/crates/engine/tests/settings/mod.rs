@@ -54,6 +54,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         jobs_store: None,
         jobs_at_once: 0,
         max_jobs: 1000,
+        max_jobs_size: 1e9,
         replays: None,
         upload_path: folder.into(),
         tls: None,

@@ -2,6 +2,7 @@
 
 use super::Store;
 use crate::error::StoreError;
+use crate::job::Bounds;
 use crate::layout::prepare;
 use rusqlite::{Connection, ErrorCode};
 use std::collections::HashMap;
@@ -20,12 +21,12 @@ pub enum Place {
 }
 
 impl Store {
-    /// Opens it, for up to `most` unfinished jobs. The attempts of a server that has ended wait again: nobody else can
+    /// Opens it, with these bounds. The attempts of a server that has ended wait again: nobody else can
     /// have them, since one process at a time has the file open.
     ///
     /// # Errors
     /// When another process has it open after `patience`, it is no file of jobs, or cannot be read and written.
-    pub fn open(place: &Place, most: u64, patience: Duration) -> Result<Store, StoreError> {
+    pub fn open(place: &Place, bounds: Bounds, patience: Duration) -> Result<Store, StoreError> {
         let mut db = match place {
             Place::Memory => Connection::open_in_memory()?,
             Place::File(path) => {
@@ -50,7 +51,7 @@ impl Store {
         })?;
         db.pragma_update(None, "foreign_keys", true)?;
         prepare(&mut db)?;
-        let mut store = Store { db, unfinished: 0, most, progress: HashMap::new() };
+        let mut store = Store { db, unfinished: 0, used: 0, bounds, progress: HashMap::new() };
         store.count()?;
         store.at_once(Store::take_over)?;
         Ok(store)
