@@ -1,5 +1,6 @@
 # Calls of tools that become tasks: asked for again and again, cancelled, asking their clients; and what outlives whom.
-# Neighbours: test-mcp.R, test-mcp-ask.R, whose functions are used; test-jobs.R, for the jobs below them.
+# Neighbours: test-mcp.R, test-mcp-ask.R and test-mcp-stdio.R, whose functions are used; test-jobs.R, for the jobs below
+# them.
 
 lasting_app <- function() {
   file <- tempfile(fileext = ".R")
@@ -226,6 +227,33 @@ test("tasks belong to their client, and the jobs below them to nobody outside", 
   there <- task_client(mounted, path = "/sub/mcp")
   expect(task_that_is(there, begin_task(there, "fit", list(name = "one")), "completed")$result$structuredContent$name ==
     "one", "another result")
+}, ways = 1L)
+
+test("a client that has started the app by itself has tasks, too", function() {
+  server <- converse(lasting_app(), "--workers", "2")
+  can <- list("io.modelcontextprotocol/protocolVersion" = "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities" = knows_tasks)
+  number <- 0L
+  tell_it <- function(method, ...) {
+    number <<- number + 1L
+    server$say(request_of(number, method, ..., `_meta` = can))
+    answer_to(server, number)
+  }
+  begun <- tell_it("tools/call", name = "sum", arguments = list(start = 1L))$result
+  expect(identical(begun$resultType, "task"), "no task")
+  is_now <- function(status) {
+    within(function() identical(tell_it("tasks/get", taskId = begun$taskId)$result$status, status))
+  }
+  expect(is_now("input_required"), "it does not ask")
+  answered <- tell_it("tasks/update", taskId = begun$taskId,
+    inputResponses = list(a = accepted(x = 1L), b = accepted(x = 1L)))
+  expect(identical(answered$result$resultType, "complete"), "no acknowledgement")
+  expect(within(function() identical(names(tell_it("tasks/get", taskId = begun$taskId)$result$inputRequests), "c")),
+    "it does not go on")
+  tell_it("tasks/cancel", taskId = begun$taskId)
+  expect(is_now("cancelled"), "it is not cancelled")
+  server$hang_up()
+  expect(identical(exit_status(server), 0L), "it has not ended in peace")
 }, ways = 1L)
 
 test("a task outlives its worker and, kept in a file, the server", function() {

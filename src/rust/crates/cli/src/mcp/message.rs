@@ -67,6 +67,7 @@ impl Message {
         let (name, cancels) = match method.as_deref() {
             Some("tools/call" | "prompts/get") => (json.text(&["params", "name"]), None),
             Some("resources/read") => (json.text(&["params", "uri"]), None),
+            Some("tasks/get" | "tasks/update" | "tasks/cancel") => (json.text(&["params", "taskId"]), None),
             Some("notifications/cancelled") => (None, id(&["params", "requestId"])),
             _ => (None, None),
         };
@@ -161,6 +162,11 @@ mod tests {
             "X-Key: k",
         ] {
             assert!(head.contains(&format!("\r\n{line}\r\n")), "{head}");
+        }
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let json = format!(r#"{{"id":1,"method":"{method}","params":{{"taskId":"0a"}}}}"#);
+            let head = read(&json).head("/mcp", &agreed, None, 3);
+            assert!(head.contains("\r\nMcp-Name: 0a\r\n"), "{head}");
         }
         let head = read(r#"{"id":1,"method":"ping"}"#).head("/mcp", &agreed, None, 3);
         assert!(head.contains("\r\nMCP-Protocol-Version: 2025-11-25\r\n") && !head.contains("Mcp-Name"), "{head}");
