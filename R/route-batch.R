@@ -6,7 +6,8 @@
 #'
 #' Makes the argument `batch` of [dr_post()] and its like: a worker that becomes free takes all requests that wait for
 #' the route, up to `max_size`, and calls the handler once for all of them. For what costs little more for many rows
-#' than for one, such as [predict()]. A request that finds a worker free is a batch of its own: none waits for others.
+#' than for one, such as [predict()]. A request that finds a worker free is a batch of its own: none waits for others,
+#' unless `max_wait` says so.
 #'
 #' Where the route has `body = ` a [dr_object()] or [dr_schema()], the handler gets a data frame with a row for each
 #' request, in the order in which they came; with another `body`, a list of its values; without, a list of requests. It
@@ -26,6 +27,9 @@
 #'
 #' @param max_size Most requests at a time: a whole number from 1 to 1000.
 #' @param max_bytes Most bytes of all together, with their headers, or a string as `"1MB"`. The first may have more.
+#' @param max_wait How long the first request of a batch waits for others, until there are `max_size`, in seconds or a
+#'   string such as `"5ms"`: 60 s at most, to the millisecond. For several workers and few requests, where batches would
+#'   be small otherwise: each request may take that much longer.
 #' @returns A list of class `dr_batch`.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
@@ -36,14 +40,19 @@
 #' )
 #' app
 #' @export
-dr_batch <- function(max_size = 32L, max_bytes = "8MB") {
+dr_batch <- function(max_size = 32L, max_bytes = "8MB", max_wait = 0) {
   call <- sys.call()
   if (!is_whole(max_size) || max_size < 1 || max_size > 1000) {
     stop_argument("max_size", "a whole number from 1 to 1000", max_size, call)
   }
   max_bytes <- as_bytes(max_bytes)
   check_size(max_bytes, "max_bytes", 1, call = call)
-  structure(class = "dr_batch", list(max_size = as.numeric(max_size), max_bytes = min(as.numeric(max_bytes), 2^40)))
+  max_wait <- as_seconds(max_wait)
+  check_seconds_or_none(max_wait, "max_wait", call = call)
+  if (max_wait > 60) stop_argument("max_wait", "at most 60 seconds", max_wait, call)
+  structure(class = "dr_batch", list(
+    max_size = as.numeric(max_size), max_bytes = min(as.numeric(max_bytes), 2^40), max_wait = as.numeric(max_wait)
+  ))
 }
 
 # Of the arguments of dr_get(), when there is a batch.

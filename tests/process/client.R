@@ -121,8 +121,10 @@ end_load <- function(client, stop = TRUE, seconds = 60) {
   }, seconds)
   lines <- c(lines, client$read_all_output_lines())
   expect(!client$is_alive(), "the load client does not end")
+  said <- lines
   lines <- grep("^path=", lines, value = TRUE)
-  expect(length(lines) >= 1L, "the load client failed")
+  # a status below zero is a signal
+  expect(length(lines) >= 1L, "the load client ended with ", client$get_exit_status(), ": ", toString(said))
   accounts <- lapply(lines, function(line) {
     pairs <- strsplit(strsplit(line, " ", fixed = TRUE)[[1]], "=", fixed = TRUE)
     account <- stats::setNames(as.numeric(vapply(pairs, `[`, "", 2L)), vapply(pairs, `[`, "", 1L))

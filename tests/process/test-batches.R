@@ -97,6 +97,24 @@ test_every_worker("what is not wanted any more when the batch begins is not in i
   expect(identical(note_lines(server, "rows"), "2 3"), "in it: ", toString(note_lines(server, "rows")))
 })
 
+test_every_worker("the first of a batch waits for others, until they are enough or its time is over", function(start) {
+  server <- start(batch_app("function(rows) { note('sizes', nrow(rows)); rows$x }", batch = "dr_batch(3, max_wait = '60s')",
+    more = "dr_get(app, '/soon', function(reqs) length(reqs), batch = dr_batch(9, max_wait = '20ms'))"),
+    timeout = 600, metrics = TRUE)
+  waits <- lapply(1:2, function(x) {
+    wait <- ask_row_later(server, x)
+    expect_figure(server, x, "drover_queue_requests")
+    wait
+  })
+  # others pass meanwhile
+  expect(ask(server, "/other")$body == "other", "no answer")
+  expect(!length(note_lines(server, "sizes")), "a batch has begun")
+  waits <- c(waits, list(ask_row_later(server, 3)))
+  expect(identical(vapply(waits, function(wait) wait()$body, ""), c("1", "2", "3")), "other answers")
+  expect(identical(note_lines(server, "sizes"), "3"), toString(note_lines(server, "sizes")))
+  expect(ask(server, "/soon")$body == "1", "a lone one is not answered")
+})
+
 test("a worker that dies in a batch costs that, and the next one is answered", function() {
   server <- serve(batch_app("function(rows) { if (any(rows$x == 2)) tools::pskill(Sys.getpid(), 9); rows$x }"),
     workers = 1, timeout = 600, metrics = TRUE)

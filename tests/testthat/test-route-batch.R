@@ -6,6 +6,10 @@ test_that("dr_batch() says what is wrong with its arguments, and routes say wher
   }
   expect_error(dr_batch(max_bytes = "much"), "`max_bytes`", class = "drover_error_argument")
   expect_identical(dr_batch(2, "1kB")$max_bytes, 1000)
+  expect_identical(c(dr_batch()$max_wait, dr_batch(max_wait = "5ms")$max_wait), c(0, 0.005))
+  for (wait in list(-1, "soon", NA, 1:2, 61)) {
+    expect_error(dr_batch(max_wait = wait), "`max_wait` must be", class = "drover_error_argument")
+  }
   app <- dr_app()
   expect_error(
     dr_post(app, "/x", function(rows) 1, batch = 8), "what dr_batch\\(\\) returns", class = "drover_error_argument"

@@ -27,16 +27,19 @@ impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
     pub(crate) fn look(&mut self) -> Option<Duration> {
         self.take_back(Instant::now());
+        let due = self.line_up_due(now());
         // no request may wait while a worker is free, even if that was never reported
         (0..self.generations.len()).for_each(|g| self.pump_all(g));
         self.tell_pressure();
-        let waits = self.generations.iter().any(|g| g.waits() > 0);
+        let waits = self.generations.iter().any(|g| g.in_line() > 0);
         let sent_ahead = self.workers.iter().any(|(_, s)| s.has_ahead() || s.has_backlog());
-        if waits || sent_ahead {
+        let next = if waits || sent_ahead {
             let idle = self.workers.iter().any(|(_, s)| s.is_idle());
-            return Some(if idle { SOON } else { LATER });
-        }
-        (self.has_choice() && self.workers.iter().any(|(_, s)| s.has_begun_nothing())).then_some(LATER)
+            Some(if idle { SOON } else { LATER })
+        } else {
+            (self.has_choice() && self.workers.iter().any(|(_, s)| s.has_begun_nothing())).then_some(LATER)
+        };
+        next.into_iter().chain(due).min()
     }
 
     /// Whether a request may go to another worker, even one yet to be started.
@@ -83,7 +86,7 @@ impl Dispatcher {
             return;
         }
         let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
-        let (id, waiting) = (current.id, current.waits());
+        let (id, waiting) = (current.id, current.in_line());
         let entries = &mut self.entries;
         let since = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let waited_ms = since.map_or(0, |since| now().saturating_sub(since));

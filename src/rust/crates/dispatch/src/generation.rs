@@ -6,6 +6,7 @@ use crate::request::Key;
 use crate::runs::Runs;
 use crate::submission::Origin;
 use exchange::follow;
+use std::collections::BTreeMap;
 
 /// What a request stands in line for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(crate) struct Generation {
     pub id: u32,
     /// requests without a worker by what they wait for; some may have ended since
     waiting: [Waiting; Line::ALL.len()],
+    /// requests that wait for others of their route, to be in a batch with them, before they stand in line
+    gathering: BTreeMap<u32, Waiting>,
     /// another has taken over: this one ends when its requests have
     pub closing: bool,
     pace: Vec<Option<u32>>,
@@ -39,7 +42,7 @@ pub(crate) struct Generation {
 
 impl Generation {
     pub(crate) fn new(id: u32) -> Self {
-        Generation { id, waiting: Default::default(), closing: false, pace: Vec::new() }
+        Generation { id, waiting: Default::default(), gathering: BTreeMap::new(), closing: false, pace: Vec::new() }
     }
 
     /// The requests in one line: those that wait for a thread do not hold up those that wait for R.
@@ -47,21 +50,42 @@ impl Generation {
         &mut self.waiting[line.index()]
     }
 
+    /// One more of this route waits for others: how many do.
+    pub(crate) fn gather(&mut self, route: u32, from: Origin, key: Key) -> usize {
+        let gathering = self.gathering.entry(route).or_default();
+        gathering.push(from, key);
+        gathering.len()
+    }
+
+    /// Those of this route wait for no more.
+    pub(crate) fn gathered(&mut self, route: u32) -> Vec<(Origin, Key)> {
+        self.gathering.remove(&route).map(|gathering| gathering.all()).unwrap_or_default()
+    }
+
+    /// The routes of which some wait for others, with those that may be the oldest of them.
+    pub(crate) fn gathering(&self) -> impl Iterator<Item = (u32, Key)> + '_ {
+        self.gathering.iter().flat_map(|(route, of)| of.oldest().map(|key| (*route, key)))
+    }
+
     /// How many wait in all.
     pub(crate) fn waits(&self) -> usize {
+        self.in_line() + self.gathering.values().map(Waiting::len).sum::<usize>()
+    }
+
+    /// How many wait for workers.
+    pub(crate) fn in_line(&self) -> usize {
         self.waiting.iter().map(Waiting::len).sum()
     }
 
-    /// Those that have waited longest are among these.
+    /// Those that have waited longest for a worker are among these.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = Key> + '_ {
         self.waiting.iter().flat_map(Waiting::oldest)
     }
 
     /// It is not wanted any more.
     pub(crate) fn forget(&mut self, from: Origin, key: Key) {
-        for queue in &mut self.waiting {
-            queue.forget(from, key);
-        }
+        self.waiting.iter_mut().chain(self.gathering.values_mut()).for_each(|queue| queue.forget(from, key));
+        self.gathering.retain(|_, of| !of.is_empty());
     }
 
     /// The client of which most wait for the same, and that; `None` when nothing waits.
@@ -72,7 +96,10 @@ impl Generation {
 
     /// All that wait.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Key> {
-        self.waiting.iter_mut().flat_map(Waiting::take_all).collect::<Vec<_>>().into_iter()
+        let all = self.waiting.iter_mut().chain(self.gathering.values_mut());
+        let all: Vec<_> = all.flat_map(Waiting::take_all).collect();
+        self.gathering.clear();
+        all.into_iter()
     }
 
     /// Whether it ends, and nothing waits for its workers any more.

@@ -80,6 +80,8 @@ pub struct Batch {
     pub most: usize,
     /// most bytes of their messages together; the first may have more
     pub bytes: usize,
+    /// how long the first waits for others, in ms, whether a worker is free or not
+    pub wait: u64,
 }
 
 /// From an I/O thread to the dispatcher of another.

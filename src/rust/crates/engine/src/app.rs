@@ -144,7 +144,11 @@ impl App {
             has_hints: !route.early_hints.is_empty(),
             rest: route.rest,
             is_job: route.job.is_some(),
-            batch: route.batch.map(|batch| Batch { most: batch.max_size as usize, bytes: batch.max_bytes as usize }),
+            batch: route.batch.map(|batch| Batch {
+                most: batch.max_size as usize,
+                bytes: batch.max_bytes as usize,
+                wait: (batch.max_wait * 1000.0).ceil() as u64,
+            }),
             counts_for,
         };
         let secrets = jobs::secrets(&config.policies);

@@ -498,6 +498,9 @@ pub struct BatchConfig {
     pub max_size: f64,
     /// most bytes of all together
     pub max_bytes: f64,
+    /// how long the first waits for others, in seconds
+    #[serde(default)]
+    pub max_wait: f64,
 }
 
 /// What is special about a route of WebSockets. Times are in seconds, 0 for no end.

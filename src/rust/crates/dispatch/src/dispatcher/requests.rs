@@ -47,6 +47,10 @@ impl Dispatcher {
             self.settle(key, Outcome::Stale);
             return key;
         };
+        if let Some(batch) = submission.batch.filter(|batch| batch.wait > 0) {
+            self.gather(g, key, batch);
+            return key;
+        }
         let line = self.line(&submission);
         let first = self.generations[g].waiting(line).is_empty();
         match if first { self.worker_for(g, submission) } else { None } {

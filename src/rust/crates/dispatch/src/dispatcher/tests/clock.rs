@@ -268,6 +268,74 @@ async fn r_that_stays_in_a_callback_is_unresponsive_though_its_promise_was_given
     }
 }
 
+/// A request of a route whose requests wait for others.
+fn gathers(world: &mut World, connection: u8) -> Key {
+    world.dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    let batch = Some(Batch { most: 3, bytes: 1000, wait: 20 });
+    let submission = Submission { batch, timeout: TIMEOUT, ..of(0, connection) };
+    world.dispatcher.submit(submission, |message| message.push(connection))
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn the_first_of_a_batch_waits_for_others_as_long_as_it_may() {
+    let mut world = World::new(|_| ());
+    gathers(&mut world, 1);
+    set_now(START + 5);
+    gathers(&mut world, 2);
+    let at = |world: &mut World, ms: u64| {
+        set_now(START + ms);
+        (world.dispatcher.look(), std::iter::from_fn(|| world.worker.receive()).count())
+    };
+    assert_eq!(at(&mut world, 19), (Some(Duration::from_millis(1)), 0));
+    assert_eq!(world.dispatcher.shared.waiting.load(Relaxed), 2);
+    assert_eq!(at(&mut world, 20).1, 2);
+    assert_eq!(world.dispatcher.shared.waiting.load(Relaxed), 0);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_batch_that_is_full_waits_for_no_more_and_others_do_not_wait_for_it() {
+    let mut world = World::new(|_| ());
+    let first = gathers(&mut world, 1);
+    // of another route
+    world.ask(Runs::R, TIMEOUT);
+    let other = world.worker.receive().map(|(_, message)| message);
+    assert!(other.is_some());
+    gathers(&mut world, 2);
+    // one that has left is none of the batch
+    world.dispatcher.leave(first, START, true);
+    gathers(&mut world, 3);
+    assert!(world.worker.receive().is_none());
+    gathers(&mut world, 4);
+    world.dispatcher.ring();
+    assert_eq!(world.dispatcher.shared.waiting.load(Relaxed), 3, "R has the other one");
+    world.at(START + TIMEOUT);
+    assert_eq!(world.dispatcher.shared.waiting.load(Relaxed), 0, "their time is over");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_is_gathered_when_the_app_is_replaced_goes_to_those_that_have_it() {
+    let mut world = World::new(|_| ());
+    let key = gathers(&mut world, 1);
+    world.dispatcher.apply(PoolOrder::Switch(2));
+    assert!(world.outcome(key).is_none());
+    set_now(START + 20);
+    world.dispatcher.look();
+    assert!(world.worker.receive().is_some());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_is_gathered_for_nobody_is_for_the_next_app() {
+    set_now(START);
+    let (mut dispatcher, pool) = dispatcher();
+    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    let batch = Some(Batch { most: 3, bytes: 1000, wait: 20 });
+    let key = dispatcher.submit(Submission { batch, ..of(0, 1) }, |message| message.push(1));
+    assert_eq!(pool.waiting(), 1);
+    dispatcher.apply(PoolOrder::Switch(2));
+    assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Stale)));
+    assert_eq!(pool.waiting(), 0);
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn more_workers_are_wanted_once_a_request_has_waited_for_a_moment() {
     let mut world = World::new(|_| ());
