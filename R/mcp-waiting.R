@@ -28,6 +28,7 @@ take_reply <- function(offer, req, reply) {
 keep_reply <- function(at, text, ttl) {
   tryCatch(
     reply_of()$set(at, text, ttl = ttl),
+    drover_error_argument = function(long) dr_abort(413L, "the answer is longer than `max_state_value` has it"),
     drover_error_full = function(full) dr_abort(503L, "the answer cannot be kept: the memory of `dr_state()` is full")
   )
 }

@@ -140,6 +140,12 @@ test_every_worker("a task asks its client, which answers in as many messages as 
   last <- task_that_is(client, task, "completed")
   expect(identical(last$result$content[[1L]]$text, "1111"), "another sum: ", last$result$content[[1L]]$text)
   expect(noted(server, "added") == 1, "it was added ", noted(server, "added"), " times")
+  # one that the workers' memory has no room for
+  task <- begin_task(client, "sum", list(start = 1L))
+  task_that_is(client, task, "input_required")
+  long <- client$update(task, inputResponses = list(a = accepted(x = 1L, more = strrep("x", 1e5))))
+  expect(identical(long$status, 413L) && grepl("max_state_value", long$detail), drover::dr_to_json(long))
+  expect(setequal(names(client$get(task)$inputRequests), c("a", "b")), "it is kept in part")
   # an answer that does not fit is the end of it, as the same question is not asked again
   task <- begin_task(client, "sum", list(start = 1L))
   task_that_is(client, task, "input_required")

@@ -219,7 +219,7 @@ impl World {
             counts: true,
             peer: None,
             opens: (kind & 32 != 0).then_some(kind.into()),
-            batch: (kind & 3 == 1).then_some(Batch { most: 8, bytes: 1 << 20 }),
+            batch: (kind & 3 == 1).then_some(Batch { most: 8, bytes: 1 << 20, wait: u64::from(whither & 4) * 5 }),
             owner: match kind >> 6 {
                 1 => Some(Owner::Process(1)),
                 2 => Some(Owner::Session(self.generation)),
