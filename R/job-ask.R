@@ -40,7 +40,11 @@
 #' @export
 dr_job_state <- function(id) {
   check_string(id, "id")
-  job_state_of(ask_job("state", id))
+  state <- job_told(id)
+  for (time in intersect(c("created", "due", "began", "ended"), names(state))) {
+    state[[time]] <- job_time(state[[time]])
+  }
+  state
 }
 
 #' @rdname dr_job_state
@@ -72,17 +76,13 @@ ask_job <- function(what, which, call = sys.call(-1L)) {
   answer
 }
 
-job_state_of <- function(answer) {
-  if (answer[[1L]][[1L]] == 0) return(NULL)
-  state <- from_own_json(utf8_text(answer[[2L]][[1L]]))
-  for (time in intersect(c("created", "due", "began", "ended"), names(state))) {
-    state[[time]] <- job_time(state[[time]])
-  }
-  state
-}
+# What dr_job_state() gives, with times as the engine writes them.
+job_told <- function(id) told_of(ask_job("state", id))
 
 # The same of the job of a kind that has this key.
-job_state_by_key <- function(kind, key) job_state_of(ask_job("keyed", paste0(kind, "\n", key)))
+job_told_by_key <- function(kind, key) told_of(ask_job("keyed", paste0(kind, "\n", key)))
+
+told_of <- function(answer) if (answer[[1L]][[1L]] != 0) from_own_json(utf8_text(answer[[2L]][[1L]]))
 
 # list(type, body), or list(problem).
 job_result <- function(id) {

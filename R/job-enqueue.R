@@ -52,7 +52,6 @@ dr_enqueue <- function(path, query = NULL, body = NULL, json = NULL, form = NULL
     priority = job_count(priority, "priority", -Inf, null = TRUE, call), auth = job_auth(auth, call)
   )
   how <- dr_to_json(Filter(Negate(is.null), how), auto_unbox = TRUE)
-  if (how == "[]") how <- "{}"
   answer <- .Call(C_job_enqueue, enc2utf8(path), c(charToRaw(how), as.raw(10L), content$bytes))
   told <- answer[[2L]]
   if (!length(told)) stop_no_answer()

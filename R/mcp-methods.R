@@ -43,7 +43,7 @@ discovery <- function(offer) {
   plain_json(c(
     list(
       supportedVersions = as.list(MCP_ALL_VERSIONS), capabilities = c(
-        MCP_CAPABILITIES, if (length(task_tools(offer$tools))) MCP_TASKS_DECLARED
+        MCP_CAPABILITIES, if (length(offer$tasks)) MCP_TASKS_DECLARED
       )
     ),
     if (!is.null(offer$instructions)) list(instructions = offer$instructions),

@@ -38,6 +38,7 @@ ready_offer <- function(offer) {
   offer$resource_pages <- pages("resources", offer$resources)
   offer$template_pages <- pages("resourceTemplates", offer$templates)
   offer$prompt_pages <- pages("prompts", offer$prompts)
+  offer$tasks <- tasks_by_kind(offer)
   offer$end <- result_end(offer, TRUE)
   offer$kept_end <- result_end(offer, TRUE, kept = TRUE)
   offer$asked_end <- result_end(offer, TRUE, type = "input_required")

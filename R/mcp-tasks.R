@@ -53,8 +53,13 @@ task_tools <- function(tools) Filter(function(tool) !is.null(tool$task), tools)
 
 task_path <- function(endpoint, name) paste0(sub("/+$", "", endpoint), "/tasks/", name)
 
-# `offer$place`: the path of the endpoint, with the prefix that it is mounted at.
-task_kind <- function(offer, name) paste("POST", task_path(offer$place, name))
+# How long tasks are kept when they are over, in seconds, by the kind of their jobs. `offer$place`: the path of the
+# endpoint, with the prefix that it is mounted at.
+tasks_by_kind <- function(offer) {
+  tools <- task_tools(offer$tools)
+  keeps <- vapply(tools, function(tool) as_seconds(tool$task$job$keep %||% formals(dr_job)$keep), 0)
+  with_names(keeps, paste("POST", vapply(names(tools), task_path, "", endpoint = offer$place), recycle0 = TRUE))
+}
 
 # Whether the client of a message declares that it knows tasks.
 knows_tasks <- function(message) {
@@ -95,7 +100,7 @@ create_task <- function(offer, req, message, answers) {
   tryCatch({
     job <- enqueue_task(offer, message$params[["name"]], head, utf8_text(req$raw), key, req$auth)
     # it is there
-    task <- list(state = dr_job_state(job), status = "working")
+    task <- list(state = job_told(job), status = "working")
     rpc_result(message$id, paste0(task_text(offer, task), result_end(offer, TRUE, type = "task")))
   }, drover_error_jobs = function(full) {
     rpc_error(message$id, "internal", "the task cannot be kept now: try again later")
@@ -136,9 +141,9 @@ MCP_TASK_MEMBERS <- c(completed = "result", failed = "error", input_required = "
 # asked is followed by another one, which is known by its key.
 find_task <- function(offer, req, params) {
   id <- params[["taskId"]]
-  state <- if (is_string(id)) dr_job_state(id)
-  kinds <- vapply(names(task_tools(offer$tools)), function(name) task_kind(offer, name), "")
-  is_known <- !is.null(state) && state$kind %in% kinds && startsWith(state$key %||% "", paste0(task_key(req), " "))
+  state <- if (is_string(id)) job_told(id)
+  is_task <- !is.null(state) && state$kind %in% names(offer$tasks)
+  is_known <- is_task && startsWith(state$key %||% "", paste0(task_key(req), " "))
   if (!is_known) return(NULL)
   task <- list(state = state, last = state, runs = 1L)
   repeat {
@@ -152,7 +157,7 @@ find_task <- function(offer, req, params) {
     task$text <- result[[2L]]
     if (task$status != "input_required") return(task)
     task$later <- dr_from_json(task$text, simplify = FALSE)
-    further <- job_state_by_key(state$kind, next_run(task))
+    further <- job_told_by_key(state$kind, next_run(task))
     if (is.null(further)) {
       task$text <- questions_text(task)
       return(task)
@@ -196,12 +201,14 @@ task_text <- function(offer, task) {
   ended <- if (is_over) last$ended
   text <- plain_json(compact(list(
     taskId = state$id, status = task$status, statusMessage = task_message(task, last),
-    createdAt = rfc3339(state$created), lastUpdatedAt = rfc3339(last$ended %||% last$began %||% last$created),
+    createdAt = state$created, lastUpdatedAt = last$ended %||% last$began %||% last$created,
     pollIntervalMs = MCP_TASK_POLL
   )))
-  keep <- task_keep(offer, state)
   # as long as it is not over, it is kept
-  ttl <- if (is.null(ended)) "null" else sprintf("%.0f", 1000 * (as.numeric(ended) - as.numeric(state$created) + keep))
+  ttl <- if (is.null(ended)) "null" else {
+    lasted <- difftime(job_time(ended), job_time(state$created), units = "secs")
+    sprintf("%.0f", 1000 * (as.numeric(lasted) + offer$tasks[[state$kind]]))
+  }
   text <- paste0(substr(text, 1L, nchar(text) - 1L), ",\"ttlMs\":", ttl)
   member <- MCP_TASK_MEMBERS[task$status]
   if (is.na(member)) return(text)
@@ -222,20 +229,11 @@ task_message <- function(task, job) {
   if (is.null(progress$message)) done else paste0(done, ": ", progress$message)
 }
 
-# How long a task is kept when it is over, in seconds.
-task_keep <- function(offer, state) {
-  kept <- Filter(function(tool) task_kind(offer, tool$name) == state$kind, offer$tools)
-  keep <- if (length(kept)) kept[[1L]]$task$job$keep
-  as_seconds(if (is.null(keep)) formals(dr_job)$keep else keep)
-}
-
-rfc3339 <- function(time) format(time, "%Y-%m-%dT%H:%M:%OS3Z", tz = "UTC")
-
 # The answer to a message that asks for a task; NULL for another method.
 answer_task <- function(offer, req, message) {
   id <- message$id
   act <- switch(message$method, "tasks/get" = show_task, "tasks/update" = update_task, "tasks/cancel" = cancel_task)
-  if (is.null(act) || !length(task_tools(offer$tools))) return(NULL)
+  if (is.null(act) || !length(offer$tasks)) return(NULL)
   if (!knows_tasks(message)) return(without_extension(id, "a client that asks for tasks must declare the extension"))
   task <- find_task(offer, req, message$params)
   if (is.null(task)) return(rpc_error(id, "params", "there is no such task, or not any more"))

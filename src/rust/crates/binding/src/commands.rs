@@ -88,11 +88,13 @@ impl Table {
     fn fill(&mut self, answer: &[u8]) {
         let Answer(all) = Answer::decode(answer).unwrap_or_default();
         (self.numbers, self.texts) = all.into_iter().map(|(number, text)| (number as f64, text)).unzip();
-        self.strings = self.texts.iter().map(|text| Str::new(text)).collect();
-        self.bytes = self.texts.iter().map(|text| Node::vector(Kind::Raw, text)).collect();
+        // one of these is filled: the other would point to texts that are no more
+        (self.strings, self.bytes) = Default::default();
         let second = if self.wants_bytes {
+            self.bytes.extend(self.texts.iter().map(|text| Node::vector(Kind::Raw, text)));
             Node::vector(Kind::List, &self.bytes)
         } else {
+            self.strings.extend(self.texts.iter().map(|text| Str::new(text)));
             Node::vector(Kind::Str, &self.strings)
         };
         self.columns = vec![Node::vector(Kind::Dbl, &self.numbers), second];

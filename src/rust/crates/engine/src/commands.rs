@@ -9,7 +9,7 @@ use crate::websockets::WebSockets;
 use bytes::Bytes;
 use dispatch::{Commands, Later, Owner};
 use std::sync::{Arc, OnceLock, Weak};
-use wire::command::{Answer, Command, JobAsk, PurgeBy};
+use wire::command::{Answer, Command, PurgeBy};
 
 /// See the module.
 pub struct Commander {
@@ -34,20 +34,17 @@ impl Commander {
         self.context.get().and_then(Weak::upgrade)
     }
 
-    fn enqueue(&self, number: u32, target: &[u8], job: &[u8], later: Later) {
-        let (Some(context), Ok(target)) = (self.context(), std::str::from_utf8(target)) else { return };
-        jobs::enqueue(&context, target, job, move |outcome| {
-            let (is_accepted, text) = match outcome {
-                Ok(id) => (1, id.to_string()),
-                Err(why) => (0, why),
-            };
-            later(encoded(&Answer(vec![(is_accepted, text.into_bytes())]), number));
-        });
-    }
-
-    fn ask(&self, number: u32, ask: JobAsk, which: &[u8], later: Later) {
-        let (Some(context), Ok(which)) = (self.context(), std::str::from_utf8(which)) else { return };
-        jobs::ask(&context, ask, which, move |answer| later(encoded(&answer, number)));
+    /// Has `act` done with the apps and a text, and what it answers sent. Without either the answer is empty.
+    fn answer_later(
+        &self,
+        text: &[u8],
+        answer: impl FnOnce(Answer) + Send + 'static,
+        act: impl FnOnce(&Context, &str, Box<dyn FnOnce(Answer) + Send>),
+    ) {
+        match (self.context(), std::str::from_utf8(text)) {
+            (Some(context), Ok(text)) => act(&context, text, Box::new(answer)),
+            _ => answer(Answer::default()),
+        }
     }
 
     fn purge(&self, by: PurgeBy, text: &[u8]) -> Answer {
@@ -61,13 +58,19 @@ impl Commands for Commander {
     fn execute(&self, command: Bytes, later: &dyn Fn() -> Later) -> Option<Vec<u8>> {
         // what a worker says that user code has corrupted may be anything
         let (number, read) = Command::decode(&command).ok()?;
+        let answering = || {
+            let later = later();
+            move |answer: Answer| later(encoded(&answer, number))
+        };
         let answer = match read {
             Command::Enqueue { target, job } => {
-                self.enqueue(number, target, job, later());
+                let act = |context: &_, target: &_, answer| jobs::enqueue(context, target, job, answer);
+                self.answer_later(target, answering(), act);
                 return None;
             }
             Command::Job { ask, which } => {
-                self.ask(number, ask, which, later());
+                let act = |context: &_, which: &_, answer| jobs::ask(context, ask, which, answer);
+                self.answer_later(which, answering(), act);
                 return None;
             }
             Command::Purge { by, text } => Some(self.purge(by, text)),

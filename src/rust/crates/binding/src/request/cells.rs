@@ -1,7 +1,7 @@
 //! What C calls of a request: `src/request.c`.
 
 use super::fault::Fault;
-use super::{Cell, Field, FIELDS};
+use super::{Cell, Field, Media, FIELDS};
 use crate::link::Link;
 use crate::node::{Node, Str};
 use crate::shield::{shield, Error};
@@ -136,6 +136,17 @@ pub unsafe extern "C" fn drv_cell_asks_for(cell: *const Cell, method: Str, targe
     // SAFETY: the caller's.
     let (cell, method, target) = unsafe { (&*cell, method.as_bytes(), target.as_bytes()) };
     shield(0, || i32::from(cell.asks_for(method, target)))
+}
+
+/// 1 when the body of the request in `cell` is a form, whose fields are behind those of the query.
+///
+/// # Safety
+/// `cell` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_has_form(cell: *const Cell) -> i32 {
+    // SAFETY: the caller's.
+    let cell = unsafe { &*cell };
+    shield(0, || i32::from(cell.media() == Media::Form))
 }
 
 /// 1 while the request in `cell` has not been replied to.

@@ -13,6 +13,7 @@ use httpd::{Failure, Head, Received};
 use router::{Match, Method, Params};
 use serde::Deserialize;
 use std::sync::Arc;
+use wire::command::Answer;
 use wire::{BodyRef, RequestHead};
 
 /// Longer bodies, in bytes, are kept beside their requests, as those of clients are: workers get them in a file.
@@ -33,12 +34,16 @@ struct How {
     auth: Option<String>,
 }
 
-/// Has `then` told the id of the job that `job` describes, see [`wire::command::Command::Enqueue`], or why there is
-/// none.
-pub fn enqueue(context: &Context, target: &str, job: &[u8], then: impl FnOnce(Result<JobId, String>) + Send + 'static) {
+/// Has `then` told the answer of [`wire::command::Command::Enqueue`], for the job that `job` describes.
+pub fn enqueue(context: &Context, target: &str, job: &[u8], then: impl FnOnce(Answer) + Send + 'static) {
     let (target, job) = (target.to_owned(), Bytes::copy_from_slice(job));
     let act = move |context: Arc<Context>| async move { accept(&context, &target, &job).await };
-    wanted::want(context, act, then);
+    wanted::want(context, act, |accepted| {
+        then(Answer(vec![match accepted {
+            Ok(id) => (1, id.to_string().into_bytes()),
+            Err(why) => (0, why.into_bytes()),
+        }]));
+    });
 }
 
 async fn accept(context: &Context, target: &str, job: &Bytes) -> Result<JobId, String> {
