@@ -69,40 +69,49 @@ typed_handler <- function(route) {
   # a call with names only, as tracebacks show it
   values <- lapply(names(getters), function(name) call("[[", quote(values), name))
   called <- as.call(c(quote(handler), with_names(values, names(getters))))
-  body <- call("{", quote(values <- read_values(getters, req)), called)
+  body <- call("{", quote(values <- .Call(C_typed_values, getters, req)), called)
   eval(call("function", as.pairlist(alist(req = )), body)) # nolint
 }
 
-# What the getters give. The query is read once, and only if one of them wants it.
-read_values <- function(getters, req, query = query_fields(req)) lapply(getters, function(get) get(req, query))
+# Where a value may be, by the numbers in src/request.h.
+PLACES <- c(path = 1L, query = 2L, header = 3L, cookie = 4L, request = 5L)
 
-# A function of the request and its query that gives what an argument of this name is; NULL for what is the handler's
-# own.
+# How a value is read of a request: natively, as the kind (see src/typed.c) that it has at a place, where it is there
+# once; and by `get`, a function of the request, where it is not, or `place` is 0.
+new_getter <- function(get, place = 0L, name = "", kind = 0L, default = NULL) {
+  list(unname(place), enc2utf8(name), kind, default, get)
+}
+
+# What an argument of this name is; NULL for what is the handler's own.
 value_getter <- function(name, route) {
-  if (name == "req") return(function(req, query) req)
+  if (name == "req") return(new_getter(function(req) req, PLACES[["request"]]))
   if (name == "body" && !is.null(route$body)) return(body_getter(route$body))
   at <- match(name, vapply(route$params, `[[`, "", "argument"))
   if (!is.na(at)) return(param_getter(names(route$params)[[at]], route$params[[at]]))
   # a placeholder that has no other type than the path's
-  if (name %in% route$param_names) function(req, query) req$params[[name]]
+  if (name %in% route$param_names) new_getter(function(req) req$params[[name]], PLACES[["path"]], name, AS_IT_IS)
 }
 
+# The kind of a value that has its type already.
+AS_IT_IS <- 5L
+
 param_getter <- function(name, param) {
-  read <- text_reader(param$schema$r)
-  default <- default_value(param$schema$r)
-  texts <- switch(param[["in"]],
-    path = function(req, query) req$params[[name]],
-    query = function(req, query) named_texts(query, name),
-    header = {
-      name <- tolower(name)
-      function(req, query) req$headers[[name]]
-    },
-    cookie = function(req, query) req$cookies[[name]]
+  r <- param$schema$r
+  read <- text_reader(r)
+  default <- default_value(r)
+  place <- param[["in"]]
+  if (place == "header") name <- tolower(name)
+  texts <- switch(place,
+    path = function(req) req$params[[name]], query = function(req) named_texts(query_fields(req), name),
+    header = function(req) req$headers[[name]], cookie = function(req) req$cookies[[name]]
   )
-  function(req, query) {
-    given <- texts(req, query)
+  get <- function(req) {
+    given <- texts(req)
     if (is.null(given)) default else read(given)
   }
+  # an empty text may be NA
+  kind <- if (isTRUE(r$nullable)) 0L else single_kind(r)
+  if (kind) new_getter(get, PLACES[[place]], name, kind, default) else new_getter(get)
 }
 
 # All texts of a name; NULL when there is none.
@@ -129,13 +138,13 @@ body_getter <- function(body) {
   if (body$content_type != "application/json") {
     texts <- lapply(r$fields, text_reader)
     defaults <- default_values(r$fields, lapply(r$fields, reader_of))
-    return(function(req, query) form_values(req$form, texts, defaults))
+    return(new_getter(function(req) form_values(req$form, texts, defaults)))
   }
-  function(req, query) {
-    if (r$kind == "any") return(req$json %||% default)
+  if (r$kind == "any") return(new_getter(function(req) req$json %||% default))
+  new_getter(function(req) {
     bytes <- req$raw
     if (length(bytes)) read(body_as_lists(bytes)) else default
-  }
+  })
 }
 
 form_values <- function(form, texts, defaults) {

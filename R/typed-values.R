@@ -45,28 +45,26 @@ list_reader <- function(r) {
   function(x) if (is.null(x)) NULL else lapply(x, read)
 }
 
+# Kinds whose single values are read natively, by their numbers in src/typed.c.
+SINGLE_KINDS <- c(int = 1L, dbl = 2L, int64 = 2L, lgl = 3L, chr = 4L, digits = 4L)
+
+# 0 for a kind that R reads.
+single_kind <- function(r) {
+  kind <- SINGLE_KINDS[r$kind]
+  if (is.na(kind)) 0L else unname(kind)
+}
+
 object_reader <- function(r) {
   readers <- lapply(r$fields, reader_of)
   defaults <- default_values(r$fields, readers)
-  keeps <- identical(r$extra, "keep")
-  names <- names(readers)
-  n <- length(readers)
-  has_default <- names %in% names(defaults)
-  # called for each request: all in one pass, in the order of the declaration
+  names <- enc2utf8(as.character(names(readers)))
+  usual <- lapply(names, function(name) if (name %in% names(defaults)) defaults[name])
+  fields <- list(names, vapply(r$fields, single_kind, 0L, USE.NAMES = FALSE), readers, usual)
+  read <- function(x) .Call(C_typed_object, fields, x)
+  if (!identical(r$extra, "keep")) return(read)
   function(x) {
-    if (is.null(x)) return(NULL)
-    given <- names(x)
-    at <- match(names, given)
-    value <- vector("list", n)
-    for (i in seq_len(n)) {
-      one <- if (!is.na(at[[i]])) readers[[i]](x[[at[[i]]]]) else if (has_default[[i]]) defaults[[names[[i]]]]
-      if (!is.null(one)) value[[i]] <- one
-    }
-    names(value) <- names
-    is_there <- !is.na(at) | has_default
-    if (!all(is_there)) value <- value[is_there]
-    if (keeps && length(given) > sum(!is.na(at))) value <- c(value, x[setdiff(given, names)])
-    if (length(value)) value else no_members
+    further <- setdiff(names(x), names)
+    if (length(further)) c(read(x), x[further]) else read(x)
   }
 }
 

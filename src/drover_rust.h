@@ -174,6 +174,8 @@ const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 /* NULL when there is none */
 const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
+/* Whether its body is a form, whose fields are behind those of the query. */
+int32_t drv_cell_has_form(const drv_cell *);
 int32_t drv_cell_is_open(const drv_cell *);
 int32_t drv_cell_hint(drv_link *, const drv_cell *, drv_str links);
 int32_t drv_cell_progress(drv_link *, const drv_cell *, double done, double total, drv_str message);

@@ -33,6 +33,7 @@
 #include "tasks.h"
 #include "title.h"
 #include "tls.h"
+#include "typed.h"
 #include "uploads.h"
 #include "values.h"
 #include "websocket_client.h"
@@ -148,6 +149,8 @@ static const R_CallMethodDef calls[] = {
     CALL("units_read", drv_units, 2),
     CALL("password_verify", drv_call_password_verify, 2),
     CALL("schema_problem", drv_call_schema_problem, 2),
+    CALL("typed_object", drv_typed_object, 2),
+    CALL("typed_values", drv_typed_values, 2),
     CALL("shared_state_add", drv_call_state_add, 4),
     CALL("shared_state_delete", drv_call_state_delete, 2),
     CALL("shared_state_get", drv_call_state_get, 2),

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define QUERY_FIELD 3
 #define PARAMS_FIELD 4
+#define HEADERS_FIELD 5
+#define COOKIES_FIELD 6
 #define AUTH_FIELD 19
 #define SESSION_FIELD 20
 #define BASE_PATH_FIELD 22
@@ -192,6 +195,19 @@ SEXP drv_request_value(SEXP req, const char *name) {
     if (!strcmp(known[i].name, name)) return field(pointer, known[i].field);
   }
   return Rf_eval(Rf_install(name), req);
+}
+
+SEXP drv_request_values(SEXP req, drv_place place) {
+  SEXP pointer = cell_behind(req);
+  if (!pointer) return R_NilValue;
+  switch (place) {
+  case DRV_PATH: return Rf_findVarInFrame(req, params_symbol());
+  /* fields of a form would be behind it */
+  case DRV_QUERY: return drv_cell_has_form(cell_of(pointer)->engine) ? R_NilValue : field(pointer, QUERY_FIELD);
+  case DRV_HEADER: return field(pointer, HEADERS_FIELD);
+  case DRV_COOKIE: return field(pointer, COOKIES_FIELD);
+  default: return R_NilValue;
+  }
 }
 
 SEXP drv_request_auth(SEXP req) {

@@ -31,6 +31,11 @@ SEXP drv_request_undispatched(SEXP req);
 /* A field of any `req` object by its name, also of one that a test made. Not protected. */
 SEXP drv_request_value(SEXP req, const char *name);
 
+/* Where a value of a request may be: PLACES in R/typed-handler.R. */
+typedef enum { DRV_NOWHERE, DRV_PATH, DRV_QUERY, DRV_HEADER, DRV_COOKIE, DRV_REQUEST } drv_place;
+/* The values there by their names, a list or a character vector; NULL where only R can tell. Not protected. */
+SEXP drv_request_values(SEXP req, drv_place place);
+
 /* `req$auth`; NULL of a request that a test made without it */
 SEXP drv_request_auth(SEXP req);
 /* `req$base_path`; "" of a request that a test made without it */
