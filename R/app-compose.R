@@ -59,10 +59,8 @@ respond <- function(inner, req, on_error) {
 
 # The response of the inner handler, or the error that no middleware caught, as failed_with() wraps it. R offers an
 # error first to the middleware around it, as for tryCatch(nxt(), error = ), from the inside out, and last to guard(),
-# which returns it here by give_up().
-attempt <- function(inner, req) {
-  error <- NULL
-  delayedAssign("leave", return(failed_with(error)))
+# which has it returned from here by give_up(), with `error` and `leave`.
+attempt <- function(inner, req, error = NULL, leave = return(failed_with(error))) {
   if (!engine_in_handler()) {
     # a step of a promise takes all errors, and guard() is not around it
     return(tryCatch(withCallingHandlers(as_response(inner(req)), error = note_trace), error = failed_with))

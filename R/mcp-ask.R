@@ -2,8 +2,8 @@
 # calls again with the answers. Neighbours: mcp-questions.R, what can be asked; mcp-rounds.R, what is known of the
 # rounds before.
 
-# The call under way: `round`, of mcp-rounds.R, and `leave`, a promise whose value is needed to end the call with
-# `round$answer`; and `log`, a function(level, data, logger) while the client listens.
+# The call under way: `call`, the frame of answering(); and `log`, a function(level, data, logger) while the client
+# listens.
 calling <- new.env(parent = emptyenv())
 
 #' Ask the client of a call
@@ -46,12 +46,11 @@ dr_mcp_ask <- function(...) {
     problem <- "`...` must be questions, see dr_mcp_form(), each with a name of its own"
     stop_drover("argument", problem, call = call, argument = "...")
   }
-  round <- calling$round
-  if (is.null(round)) {
+  if (is.null(calling$call)) {
     stop_drover("state", "dr_mcp_ask() works while a client of dr_mcp() calls: see dr_mcp_can()", call = call)
   }
-  answers <- round_answers(round, questions)
-  if (is.null(answers)) calling$leave()
+  answers <- round_answers(calling$call$round, questions)
+  if (is.null(answers)) calling$call$leave
   answers
 }
 
@@ -59,22 +58,19 @@ dr_mcp_ask <- function(...) {
 #' @export
 dr_mcp_can <- function(what) {
   what <- check_choice(what, "what", names(MCP_ABILITIES), sys.call())
-  !is.null(calling$round) && MCP_ABILITIES[[what]]$is_there(calling$round$can)
+  !is.null(calling$call) && MCP_ABILITIES[[what]]$is_there(calling$call$round$can)
 }
 
 # The answer of a call whose function may ask: that of `expr`, unless it has asked for what is not known yet.
-answering <- function(offer, req, message, is_new, expr) {
-  round <- new_round(offer, req, message, is_new)
-  if (!is.null(round$answer)) return(round$answer)
-  before <- calling$round
-  leave_before <- calling$leave
-  on.exit({
-    calling$round <- before
-    calling$leave <- leave_before
-  })
-  # not a condition, which handlers of the function could take for an error of its own
-  delayedAssign("left", return(round$answer))
-  calling$round <- round
-  calling$leave <- function() left
+#
+# `round`, of mcp-rounds.R, and `leave` are promises: most calls ask for nothing, and need neither. Who needs `leave`
+# ends the call with `round$answer`: not by a condition, which handlers of the function could take for an error of its
+# own.
+answering <- function(offer, req, message, is_new, expr, round = new_round(offer, req, message, is_new),
+                      leave = return(round$answer)) {
+  if (is_new && has_answers(message) && !is.null(round$answer)) return(round$answer)
+  before <- calling$call
+  on.exit(calling$call <- before)
+  calling$call <- environment()
   expr
 }

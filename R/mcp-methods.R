@@ -3,11 +3,12 @@
 
 # The answer to a message that asks for something, as C_mcp_read gives it. `is_new`: by a version without a handshake.
 answer_message <- function(offer, req, message, is_new) {
+  # of all messages most
+  if (message$method == "tools/call") return(answer_call(offer, req, message, is_new))
   id <- message$id
   params <- message$params
   listed <- function(pages) list_page(pages, id, params, if (is_new) offer$kept_end else "}")
   switch(message$method,
-    "tools/call" = answer_call(offer, req, message, is_new),
     "tools/list" = listed(offer$tool_pages),
     "resources/read" = answering(offer, req, message, is_new, read_resource(offer, req, id, params, is_new)),
     "resources/list" = listed(offer$resource_pages),

@@ -28,9 +28,9 @@ new_round <- function(offer, req, message, is_new) {
     round$answers <- message$answers
     return(round)
   }
+  if (!has_answers(message)) return(round)
   given <- params[["inputResponses"]]
   state <- params[["requestState"]]
-  if (is.null(given) && is.null(state)) return(round)
   if (!is.null(given) && !is_object(given)) {
     round$answer <- rpc_error(message$id, "params", "`params.inputResponses` must be an object")
     return(round)
@@ -46,6 +46,11 @@ new_round <- function(offer, req, message, is_new) {
   before[names(given)] <- given
   round$answers <- before
   round
+}
+
+# Whether a message of a version without a handshake has answers to what it was asked before.
+has_answers <- function(message) {
+  !is.null(message$params[["inputResponses"]]) || !is.null(message$params[["requestState"]])
 }
 
 # The answers to these questions; NULL if the call ends here, with round$answer.

@@ -32,12 +32,13 @@ MCP_TASK_POLL <- 1000L
 #' dr_mcp_task()
 #' @export
 dr_mcp_task <- function() {
-  round <- calling$round
-  if (is.null(round) || isTRUE(round$message$is_task)) return(invisible(!is.null(round)))
+  if (is.null(calling$call)) return(invisible(FALSE))
+  round <- calling$call$round
+  if (isTRUE(round$message$is_task)) return(invisible(TRUE))
   may <- round$is_new && !is.null(task_of(round$offer, round$message)) && knows_tasks(round$message)
   if (!may) return(invisible(FALSE))
   round$answer <- list(becomes_task = TRUE, answers = round$known)
-  calling$leave()
+  calling$call$leave
 }
 
 # Registers what runs the tasks of the tools of an endpoint, below its path. `answer`: a function of the endpoint, the

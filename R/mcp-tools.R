@@ -217,16 +217,13 @@ ellmer_object <- function(type) {
 
 # The answer to a call.
 call_tool <- function(offer, req, message, is_new) {
-  params <- message$params
   id <- message$id
-  asked <- rpc_target(offer$tools, "tool", params)
-  if (is.character(asked)) return(rpc_error(id, "params", asked))
-  tool <- asked$one
-  problem <- message$problem
+  if (is.null(message$tool)) return(rpc_error(id, "params", rpc_target(offer$tools, "tool", message$params)))
+  tool <- offer$tools[[message$tool]]
   run <- function(req) {
     # its arguments are not what its schema says: told to the model, as an error of the tool
-    if (!is.null(problem)) dr_abort(422L, problem)
-    tool$run(asked$arguments, req)
+    if (!is.null(message$problem)) dr_abort(422L, message$problem)
+    tool$run(message$params[["arguments"]] %||% no_params, req)
   }
   response <- respond(run, req, tool$on_error)
   end <- if (is_new) offer$end else "}"

@@ -121,44 +121,40 @@ by_names <- function(given, class, arg, key, call) {
 
 # The response to a POST: to one message, or in version 2025-03-26 to an array of them.
 answer_mcp <- function(offer, req) {
-  headers <- req$headers
-  type <- .Call(C_fields_pick, headers, "content-type")
-  # nearly always without parameters
-  if (!identical(type, "application/json") && !identical(media_type(type), "application/json")) {
-    dr_abort(415L, "send a message of JSON-RPC as application/json")
-  }
-  origin <- .Call(C_fields_pick, headers, "origin")
-  if (!is.null(origin) && is_rebound(origin, req, offer$trusted)) {
+  post <- .Call(C_mcp_receive, req, offer$checked, MCP_ALL_VERSIONS)
+  if (is.character(post)) post <- list(code = "parse", said = post)
+  if (!is.null(post$origin) && is_rebound(post$origin, req, offer$trusted)) {
     dr_abort(403L, "a page of another site may not call tools of this machine: see `trusted` of dr_mcp()")
   }
-  message <- .Call(C_mcp_read, req$raw, offer$checked)
-  if (is.character(message)) {
-    return(rpc_response(rpc_error(NULL, "parse", paste0("the body is not JSON that can be read: ", message)), 400L))
-  }
-  asked <- .Call(C_fields_pick, headers, "mcp-protocol-version")
-  if (!is.null(asked) && !asked %in% MCP_ALL_VERSIONS) {
-    wrong <- rpc_error(message$id, "version", "unsupported protocol version", wrong_version(asked))
-    return(rpc_response(wrong, 400L))
-  }
-  if (is.null(names(message))) return(answer_batch(offer, req, message, asked))
-  if (!is.null(message$refusal)) return(rpc_response(rpc_error(message$id, "request", message$refusal), 400L))
-  is_new <- !is.null(asked) && asked %in% MCP_VERSIONS
+  if (!is.null(post$code)) return(refuse_post(post))
+  message <- post$message
+  if (post$several) return(answer_batch(offer, req, message))
+  is_new <- post$is_new
   if (!isTRUE(message$asks)) {
     # a notification, or an answer to a question
     wrong <- if (!is.null(message$reply) && !is_new) take_reply(offer, req, message$reply)
     return(if (is.null(wrong)) dr_response("", 202L) else rpc_response(wrong, 400L))
   }
-  answer <- if (is_new) wrong_envelope(message, headers)
-  if (is.null(answer)) {
-    takes_events <- grepl("text/event-stream", .Call(C_fields_pick, headers, "accept") %||% "", fixed = TRUE)
-    if (takes_events && !is_new) message$can_wait <- TRUE
-    if (takes_events && wants_stream(message, req, is_new)) return(stream_answer(offer, req, message, is_new))
-    answer <- answer_message(offer, req, message, is_new)
-    if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
+  answer <- NULL
+  if (post$events && !is_new) message$can_wait <- TRUE
+  if (post$listens) {
+    answer <- if (is_new) wrong_level(message)
+    if (is.null(answer) && post$events && wants_stream(message, req, is_new)) {
+      return(stream_answer(offer, req, message, is_new))
+    }
   }
+  if (is.null(answer)) answer <- answer_message(offer, req, message, is_new)
+  if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
   response <- rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
   if (message$method != "initialize" || !is.null(answer$code)) return(response)
   dr_set_header(response, "Mcp-Session-Id", new_session(offer, req, message$params))
+}
+
+# The response to a POST that has no message which could be answered, or whose fields say something else.
+refuse_post <- function(post) {
+  if (post$code == "type") dr_abort(415L, post$said)
+  data <- if (post$code == "version") list(supported = as.list(MCP_ALL_VERSIONS), requested = post$version)
+  rpc_response(rpc_error(post$id, post$code, post$said, data), 400L)
 }
 
 # Whether a browser on this machine sends this for a page whose host name was made to lead here (DNS rebinding): to the
@@ -169,10 +165,7 @@ is_rebound <- function(origin, req, trusted) {
     !any(vapply(utils::glob2rx(trusted), grepl, NA, x = origin, ignore.case = TRUE))
 }
 
-answer_batch <- function(offer, req, messages, asked) {
-  if (!is.null(asked) && asked != "2025-03-26") {
-    return(rpc_response(rpc_error(NULL, "request", "send one message at a time"), 400L))
-  }
+answer_batch <- function(offer, req, messages) {
   answers <- lapply(messages, function(message) {
     if (!is.null(message$refusal)) return(rpc_error(message$id, "request", message$refusal))
     if (message$asks) answer_message(offer, req, message, FALSE)
@@ -183,52 +176,12 @@ answer_batch <- function(offer, req, messages, asked) {
   rpc_response(list(text = paste0("[", paste(texts, collapse = ","), "]")))
 }
 
-# Since 2026 a request says in its header fields and in `_meta` what it is. That they differ is an error, as something
-# in between may have decided by the fields.
-wrong_envelope <- function(message, headers) {
-  id <- message$id
-  meta <- message$params[["_meta"]]
-  missing <- MCP_NEEDED[!MCP_NEEDED %in% names(meta)]
-  if (length(missing)) {
-    return(rpc_error(id, "params", paste0("`params._meta` must have ", paste(missing, collapse = " and "))))
-  }
-  if (!is_object(meta[[MCP_NEEDED[[2L]]]])) {
-    return(rpc_error(id, "params", paste0("`params._meta.", MCP_NEEDED[[2L]], "` must be an object")))
-  }
+# The error of a message that asks for log messages of a level that there is not; NULL otherwise.
+wrong_level <- function(message) {
   level <- wanted_level(message)
-  if (!is.null(level) && !(is_string(level) && level %in% MCP_LEVELS)) {
-    said <- paste0("the log level in `params._meta` must be one of ", paste(MCP_LEVELS, collapse = ", "))
-    return(rpc_error(id, "params", said))
-  }
-  version <- meta[[MCP_NEEDED[[1L]]]]
-  if (!agrees(headers, "mcp-protocol-version", version)) return(contradiction(id, "MCP-Protocol-Version"))
-  if (!agrees(headers, "mcp-method", message$method)) return(contradiction(id, "Mcp-Method"))
-  named <- switch(message$method, "tools/call" = , "prompts/get" = message$params[["name"]],
-    "resources/read" = message$params[["uri"]],
-    # what is in between may go by it
-    "tasks/get" = , "tasks/update" = , "tasks/cancel" = message$params[["taskId"]])
-  if (!is.null(named) && !agrees(headers, "mcp-name", named)) contradiction(id, "Mcp-Name")
-}
-
-agrees <- function(headers, name, value) {
-  identical(encoded_field(.Call(C_fields_pick, headers, name)), value)
-}
-
-contradiction <- function(id, field) {
-  rpc_error(id, "header", paste0("the header field ", field, " does not say what the body says"))
-}
-
-# A value of a header field, which may be wrapped: =?base64?...?=
-encoded_field <- function(value) {
-  if (is.null(value) || !startsWith(value, "=?base64?") || !endsWith(value, "?=")) return(value)
-  wrapped <- sub("^=[?]base64[?](.*)[?]=$", "\\1", value)
-  text <- tryCatch(rawToChar(jsonlite::base64_dec(wrapped)), error = function(error) "")
-  Encoding(text) <- "UTF-8"
-  text
-}
-
-wrong_version <- function(asked) {
-  list(supported = as.list(MCP_ALL_VERSIONS), requested = asked)
+  if (is.null(level) || (is_string(level) && level %in% MCP_LEVELS)) return(NULL)
+  said <- paste0("the log level in `params._meta` must be one of ", paste(MCP_LEVELS, collapse = ", "))
+  rpc_error(message$id, "params", said)
 }
 
 # The HTTP status that the newer versions give to an error.

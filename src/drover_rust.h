@@ -174,6 +174,8 @@ const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 /* NULL when there is none */
 const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
+/* The value of a header field, by its name in lower case, where it is there once, and text; how often it is there */
+int32_t drv_cell_header(const drv_cell *, drv_str name, drv_str *value);
 /* Whether its body is a form, whose fields are behind those of the query. */
 int32_t drv_cell_has_form(const drv_cell *);
 int32_t drv_cell_is_open(const drv_cell *);
@@ -299,13 +301,23 @@ void drv_exchange_free(drv_exchange *);
 /* schema.rs. 1 when something is wrong, which is where an error would be; a value without an address is none */
 int32_t drv_schema_problem(drv_str schema, drv_str value, drv_error *answer);
 
-/* mcp.rs. NULL and an error for what is no JSON; a handle is to be closed */
+/* mcp/mod.rs. NULL and an error for what cannot be read; a handle is to be closed */
 typedef struct {
   const drv_str *names, *schemas;
   size_t n;
 } drv_mcp_tools;
-void *drv_mcp_open(const uint8_t *text, size_t len, const drv_mcp_tools *, uint32_t max_depth, size_t max_collisions,
-                   const drv_node **root, drv_error *error);
+typedef struct {
+  uint32_t max_depth;
+  size_t max_collisions;
+} drv_mcp_bounds;
+/* header fields of a POST, and the versions that are spoken: mcp/envelope.rs */
+typedef struct {
+  drv_str content_type, origin, version, method, name, accept, session;
+  const drv_str *versions;
+  size_t n;
+} drv_mcp_fields;
+void *drv_mcp_open(const uint8_t *text, size_t len, const drv_mcp_tools *, const drv_mcp_fields *,
+                   const drv_mcp_bounds *, const drv_node **root, drv_error *error);
 void drv_mcp_close(void *read);
 int32_t drv_mcp_answer(drv_str id, drv_str body, int32_t is_json, int32_t objects_only, drv_str end, drv_error *answer);
 

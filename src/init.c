@@ -79,6 +79,7 @@ static const R_CallMethodDef calls[] = {
     CALL("json_write", drv_call_json_write, 3),
     CALL("mcp_answer", drv_call_mcp_answer, 4),
     CALL("mcp_read", drv_call_mcp_read, 2),
+    CALL("mcp_receive", drv_call_mcp_receive, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("no_httpd", drv_no_httpd, 2),
     CALL("opened_descriptor", drv_call_opened_descriptor, 1),

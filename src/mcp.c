@@ -1,33 +1,88 @@
-/* Messages of the Model Context Protocol, read by Rust: rust/crates/binding/src/mcp.rs. Neighbour: R/mcp.R. */
+/* Messages of the Model Context Protocol, read by Rust: rust/crates/binding/src/mcp. Neighbour: R/mcp.R. */
 #include "mcp.h"
 #include "build.h"
 #include "drover_rust.h"
 #include "r.h"
+#include "request.h"
 #include "state.h"
 #include "strings.h"
 #include "values.h"
 #include <string.h>
 
-static SEXP build_message(void *root) { return drv_build_strings(root); }
+/* What rust/crates/binding/src/mcp gives has no names: here they are made once. */
+static const char *const of_message[] = {"id", "asks", "refusal", "method", "params", "tool", "problem", "reply"};
+static const char *const of_post[] = {"code",   "said",   "id",      "origin",  "version",
+                                      "is_new", "events", "listens", "message", "several"};
+enum { MESSAGE = 8, SEVERAL };
+
+static SEXP names(const char *const *all, int n) {
+  SEXP made = drv_constant(Rf_allocVector(STRSXP, n));
+  for (int i = 0; i < n; i++) SET_STRING_ELT(made, i, Rf_mkChar(all[i]));
+  return made;
+}
+
+static void name_message(SEXP message) {
+  static SEXP known = NULL;
+  if (!known) known = names(of_message, sizeof of_message / sizeof *of_message);
+  if (message != R_NilValue) Rf_setAttrib(message, R_NamesSymbol, known);
+}
+
+static SEXP build_message(void *root) {
+  SEXP message = PROTECT(drv_build_strings(root));
+  name_message(message);
+  UNPROTECT(1);
+  return message;
+}
+
+static SEXP build_post(void *root) {
+  static SEXP known = NULL;
+  if (!known) known = names(of_post, sizeof of_post / sizeof *of_post);
+  SEXP post = PROTECT(drv_build_strings(root)), message = VECTOR_ELT(post, MESSAGE);
+  Rf_setAttrib(post, R_NamesSymbol, known);
+  if (!Rf_asLogical(VECTOR_ELT(post, SEVERAL))) name_message(message);
+  else {
+    for (R_xlen_t i = 0; i < XLENGTH(message); i++) name_message(VECTOR_ELT(message, i));
+  }
+  UNPROTECT(1);
+  return post;
+}
 
 static void close_message(void *read, Rboolean jump) {
   (void)jump;
   drv_mcp_close(read);
 }
 
-SEXP drv_call_mcp_read(SEXP body, SEXP schemas) {
-  size_t n = (size_t)XLENGTH(schemas);
-  drv_mcp_tools tools = {NULL, NULL, n};
+static SEXP read(drv_str text, SEXP schemas, const drv_mcp_fields *fields) {
+  drv_mcp_tools tools = {NULL, NULL, (size_t)XLENGTH(schemas)};
+  drv_mcp_bounds bounds = {drv_here.max_json_depth, drv_here.max_collisions};
   const drv_node *root = NULL;
   drv_error error;
-  if (n) {
+  if (tools.n) {
     tools.names = drv_texts(Rf_getAttrib(schemas, R_NamesSymbol));
     tools.schemas = drv_texts(schemas);
   }
-  void *read = drv_mcp_open(RAW(body), (size_t)XLENGTH(body), &tools, drv_here.max_json_depth, drv_here.max_collisions,
-                            &root, &error);
+  void *read = drv_mcp_open((const uint8_t *)text.ptr, text.len, &tools, fields, &bounds, &root, &error);
   if (!read) return Rf_ScalarString(drv_mkchar(error.message));
-  return R_UnwindProtect(build_message, (void *)root, close_message, read, NULL);
+  return R_UnwindProtect(fields ? build_post : build_message, (void *)root, close_message, read, NULL);
+}
+
+SEXP drv_call_mcp_read(SEXP body, SEXP schemas) {
+  return read((drv_str){(const char *)RAW(body), (size_t)XLENGTH(body)}, schemas, NULL);
+}
+
+SEXP drv_call_mcp_receive(SEXP req, SEXP schemas, SEXP versions) {
+  drv_mcp_fields fields = {
+      .content_type = drv_request_header(req, "content-type"),
+      .origin = drv_request_header(req, "origin"),
+      .version = drv_request_header(req, "mcp-protocol-version"),
+      .method = drv_request_header(req, "mcp-method"),
+      .name = drv_request_header(req, "mcp-name"),
+      .accept = drv_request_header(req, "accept"),
+      .session = drv_request_header(req, "mcp-session-id"),
+      .versions = drv_texts(versions),
+      .n = (size_t)XLENGTH(versions),
+  };
+  return read(drv_request_bytes(req), schemas, &fields);
 }
 
 SEXP drv_call_mcp_answer(SEXP id, SEXP response, SEXP is_new, SEXP end) {

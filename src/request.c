@@ -18,6 +18,7 @@
 #define PARAMS_FIELD 4
 #define HEADERS_FIELD 5
 #define COOKIES_FIELD 6
+#define RAW_FIELD 8
 #define AUTH_FIELD 19
 #define SESSION_FIELD 20
 #define BASE_PATH_FIELD 22
@@ -208,6 +209,35 @@ SEXP drv_request_values(SEXP req, drv_place place) {
   case DRV_COOKIE: return field(pointer, COOKIES_FIELD);
   default: return R_NilValue;
   }
+}
+
+drv_str drv_request_header(SEXP req, const char *name) {
+  SEXP pointer = cell_behind(req);
+  drv_str found = {NULL, 0};
+  cell *c = pointer ? cell_of(pointer) : NULL;
+  if (c && !(c->assigned & 1u << HEADERS_FIELD)) {
+    int times = drv_cell_header(c->engine, (drv_str){name, strlen(name)}, &found);
+    if (times < 2) return found;
+  }
+  SEXP wanted = PROTECT(Rf_mkString(name));
+  SEXP text = PROTECT(drv_pick(drv_request_value(req, "headers"), wanted));
+  if (is_string(text)) found = drv_text(text);
+  UNPROTECT(2);
+  return found;
+}
+
+drv_str drv_request_bytes(SEXP req) {
+  SEXP pointer = cell_behind(req);
+  cell *c = pointer ? cell_of(pointer) : NULL;
+  drv_str bytes = {NULL, 0};
+  if (c && !(c->assigned & 1u << RAW_FIELD)) {
+    drv_error error;
+    bytes.ptr = (const char *)drv_cell_body(c->engine, &bytes.len, &error);
+    if (!bytes.ptr) drv_stop_field(error.status, error.message);
+    return bytes;
+  }
+  SEXP raw = pointer ? field(pointer, RAW_FIELD) : Rf_eval(Rf_install("raw"), req);
+  return TYPEOF(raw) == RAWSXP ? (drv_str){(const char *)RAW(raw), (size_t)XLENGTH(raw)} : bytes;
 }
 
 SEXP drv_request_auth(SEXP req) {

@@ -36,6 +36,11 @@ typedef enum { DRV_NOWHERE, DRV_PATH, DRV_QUERY, DRV_HEADER, DRV_COOKIE, DRV_REQ
 /* The values there by their names, a list or a character vector; NULL where only R can tell. Not protected. */
 SEXP drv_request_values(SEXP req, drv_place place);
 
+/* A header field by its name in lower case, NA where it is not there; and the bytes of the body. Both live until R code
+ * runs. */
+drv_str drv_request_header(SEXP req, const char *name);
+drv_str drv_request_bytes(SEXP req);
+
 /* `req$auth`; NULL of a request that a test made without it */
 SEXP drv_request_auth(SEXP req);
 /* `req$base_path`; "" of a request that a test made without it */

@@ -138,6 +138,29 @@ pub unsafe extern "C" fn drv_cell_asks_for(cell: *const Cell, method: Str, targe
     shield(0, || i32::from(cell.asks_for(method, target)))
 }
 
+/// Whether the request in `cell` has a header field of this name, in lower case: 0 when not, 1 when `value` is what it
+/// says, 2 when that is in several fields, or no UTF-8.
+///
+/// # Safety
+/// `cell` is live, and `value` is used before it gets a new request; the name is C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_header(cell: *const Cell, name: Str, value: *mut Str) -> i32 {
+    // SAFETY: the caller's.
+    let (cell, name) = unsafe { (&*cell, name.as_bytes()) };
+    let (times, found) = shield((0, Str::NA), || {
+        let request = cell.request();
+        let mut all = request.iter().flat_map(|request| request.headers()).filter(|(one, _)| *one == name);
+        match (all.next(), all.next()) {
+            (None, _) => (0, Str::NA),
+            (Some((_, value)), None) if std::str::from_utf8(value).is_ok() => (1, Str::new(value)),
+            _ => (2, Str::NA),
+        }
+    });
+    // SAFETY: the caller's.
+    unsafe { value.write(found) };
+    times
+}
+
 /// 1 when the body of the request in `cell` is a form, whose fields are behind those of the query.
 ///
 /// # Safety
