@@ -40,9 +40,9 @@ wrap <- function(middleware, inner, on_error) {
 }
 
 # The response of what is further in, also to an error that no middleware takes: what middleware adds to responses is on
-# those as well.
-respond <- function(inner, req, on_error) {
-  response <- attempt(inner, req)
+# those as well. `catches`: whether none of them is to come to middleware further out.
+respond <- function(inner, req, on_error, catches = FALSE) {
+  response <- attempt(inner, req, catches || !engine_in_handler())
   if (inherits(response, "drover_failed")) {
     condition <- response$condition
     setTimeLimit()
@@ -59,10 +59,10 @@ respond <- function(inner, req, on_error) {
 
 # The response of the inner handler, or the error that no middleware caught, as failed_with() wraps it. R offers an
 # error first to the middleware around it, as for tryCatch(nxt(), error = ), from the inside out, and last to guard(),
-# which has it returned from here by give_up(), with `error` and `leave`.
-attempt <- function(inner, req, error = NULL, leave = return(failed_with(error))) {
-  if (!engine_in_handler()) {
-    # a step of a promise takes all errors, and guard() is not around it
+# which has it returned from here by give_up(), with `error` and `leave`. `catches`: as in a step of a promise, which
+# takes all errors, and guard() is not around it.
+attempt <- function(inner, req, catches, error = NULL, leave = return(failed_with(error))) {
+  if (catches) {
     return(tryCatch(withCallingHandlers(as_response(inner(req)), error = note_trace), error = failed_with))
   }
   tryCatch(as_response(inner(req)), CStackOverflowError = signal_again)

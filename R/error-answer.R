@@ -130,6 +130,12 @@ is_http_error <- function(condition) {
 # The response to a failure: by the function of dr_on_error(), if there is one, otherwise an error status. Logged here;
 # `about` is the cell of its request, or TRUE for the one under way.
 failure_response <- function(condition, trace, on_error, req, about = TRUE) {
+  if (!is.null(attr(on_error, "part"))) {
+    # where a part of the handler has failed, the response to that is not yet the request's
+    part <- attr(on_error, "part")()
+    if (!is.null(part)) return(part$finish(failure_response(condition, trace, part$on_error, req, about)))
+    on_error <- attr(on_error, "aborts")
+  }
   # what plumber makes of its own errors is not for those of dr_abort()
   if (is_abort(condition) && isTRUE(attr(on_error, "reports"))) on_error <- attr(on_error, "aborts")
   if (!is.function(on_error)) return(problem_response(condition, trace, about))

@@ -70,7 +70,7 @@ dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) 
 dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
 
 # A value as a plain string of JSON, for texts that have it in themselves. C calls it for events.
-plain_json <- function(value) as.character(dr_to_json(value, auto_unbox = TRUE))
+plain_json <- function(value) as.character(written_json(value, just_unboxed, sys.call()))
 
 # The arguments of toJSON(), and those that it passes on to its methods.
 JSON_ARGUMENTS <- c(
@@ -88,7 +88,7 @@ check_json_arguments <- function(arguments, call) {
   stop_drover("argument", "arguments for toJSON() must be given by name", call = call, argument = "...")
 }
 
-# A string as JSON, with its quotes: plain_json() of one, without a look at arguments.
+# A string as JSON, with its quotes: plain_json() of one.
 quoted_json <- function(text) .Call(C_json_write, text, just_unboxed, nothing_known)
 
 just_unboxed <- list(auto_unbox = TRUE)
@@ -106,13 +106,18 @@ dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions =
   stop_drover("json", paste0("`txt` is not JSON that can be read: ", value))
 }
 
-# `arguments`: those of toJSON().
+# The text of a value. `arguments`: those of toJSON().
 to_json <- function(x, arguments, call) {
   if (length(arguments)) check_json_arguments(arguments, call)
   if (is.numeric(arguments$pretty)) {
     text <- to_json(x, arguments[names(arguments) != "pretty"], call)
     return(as.character(jsonlite::prettify(text, arguments$pretty)))
   }
+  written_json(x, arguments, call)
+}
+
+# The same with arguments that are known to be right, without `pretty`.
+written_json <- function(x, arguments, call) {
   text <- write_parts(x, arguments, call)
   if (is.character(text)) return(text)
   if (is.null(text)) return(to_json_slowly(x, arguments, call))

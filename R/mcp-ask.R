@@ -2,8 +2,8 @@
 # calls again with the answers. Neighbours: mcp-questions.R, what can be asked; mcp-rounds.R, what is known of the
 # rounds before.
 
-# The call under way: `call`, the frame of answering(); and `log`, a function(level, data, logger) while the client
-# listens.
+# The call under way: `call`, the frame of answering(); `tool`, the frame of call_tool() while an error of its tool is
+# the request's; and `log`, a function(level, data, logger) while the client listens.
 calling <- new.env(parent = emptyenv())
 
 #' Ask the client of a call

@@ -1,10 +1,11 @@
 # What messages of the Model Context Protocol mean: a method each. Not for how they come and go: mcp.R. Neighbours:
 # mcp-tools.R, mcp-resources.R, mcp-prompts.R, mcp-completion.R; mcp-ask.R, for calls that ask their client.
 
-# The answer to a message that asks for something, as C_mcp_read gives it. `is_new`: by a version without a handshake.
-answer_message <- function(offer, req, message, is_new) {
+# The answer to a message that asks for something, as C_mcp_read gives it. `is_new`: by a version without a handshake;
+# `may_fail`: see call_tool().
+answer_message <- function(offer, req, message, is_new, may_fail = FALSE) {
   # of all messages most
-  if (message$method == "tools/call") return(answer_call(offer, req, message, is_new))
+  if (message$method == "tools/call") return(answer_call(offer, req, message, is_new, may_fail))
   id <- message$id
   params <- message$params
   listed <- function(pages) list_page(pages, id, params, if (is_new) offer$kept_end else "}")

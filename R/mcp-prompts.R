@@ -39,7 +39,7 @@ dr_mcp_prompt <- function(fun, name, description, arguments = list(), title = NU
   listed$description <- description
   listed$arguments <- prompt_arguments(fields, unlist(schema$json$required))
   read <- reader_of(schema$r)
-  called <- caller_of(fun, names(fields))
+  called <- caller_of(fun, names(fields), gives_all(schema$r))
   run <- function(arguments, req) messages_response(called(read(arguments), req))
   choices <- Filter(Negate(is.null), lapply(fields, function(one) unlist(one$enum)))
   structure(

@@ -50,7 +50,7 @@ dr_mcp_resource <- function(uri, content, name, description = NULL, title = NULL
   listed$description <- description
   listed$mimeType <- mime_type
   run <- if (is.function(content)) {
-    caller_of(content, parsed$names)
+    caller_of(content, parsed$names, TRUE)
   } else {
     function(values, req) {
       if (is.null(mime_type)) content else dr_response(content, headers = list("Content-Type" = mime_type))

@@ -24,6 +24,7 @@ fill_offers <- function(routes, handlers, policies, call) {
     names(tools) <- names
     offer$tools <- tools
     offer$place <- route$path
+    offer$is_bare <- !length(route$middleware) && !isTRUE(route$has_sessions)
     ready_offer(offer)
   }
 }

@@ -74,13 +74,10 @@ without_extension <- function(id, said) {
 }
 
 # The tasks of the tool that a message calls; NULL for one without.
-task_of <- function(offer, message) {
-  name <- message$params[["name"]]
-  if (message$method == "tools/call" && is_string(name)) offer$tools[[name]]$task
-}
+task_of <- function(offer, message) if (!is.null(message$tool)) offer$tools[[message$tool]]$task
 
 # The answer to a call of a tool, which may become a task. What is wrong with its arguments is told at once.
-answer_call <- function(offer, req, message, is_new) {
+answer_call <- function(offer, req, message, is_new, may_fail) {
   task <- if (!isTRUE(message$is_task)) task_of(offer, message)
   if (!is.null(task)) {
     if (!is_new || !knows_tasks(message)) {
@@ -90,7 +87,7 @@ answer_call <- function(offer, req, message, is_new) {
       return(create_task(offer, req, message, NULL))
     }
   }
-  answer <- answering(offer, req, message, is_new, call_tool(offer, req, message, is_new))
+  answer <- answering(offer, req, message, is_new, call_tool(offer, req, message, is_new, may_fail))
   if (isTRUE(answer$becomes_task)) create_task(offer, req, message, answer$answers) else answer
 }
 

@@ -53,7 +53,7 @@ dr_tool <- function(fun, name, description, arguments = list(), title = NULL, re
     if (!is.null(hints[[i]])) check_flag(hints[[i]], arg)
   }
   read <- reader_of(schema$r)
-  called <- caller_of(fun, names(schema$json$properties))
+  called <- caller_of(fun, names(schema$json$properties), gives_all(schema$r))
   run <- function(arguments, req) called(read(arguments), req)
   tool <- new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
   tool$task <- tool_task(task, call)
@@ -94,9 +94,13 @@ check_described <- function(fun, name, description, arguments, title, call) {
 
 # A function of values, by these names, and of the request, which `fun` gets if it has an argument for it. None of the
 # values is a call or a symbol, which would be evaluated.
-caller_of <- function(fun, names) {
+# `all_there`: whether there are always values for all names.
+caller_of <- function(fun, names, all_there) {
   takes_request <- "req" %in% setdiff(names(formals(args(fun))), names)
-  function(values, req) do.call(fun, c(values, if (takes_request) list(req = req)))
+  if (!all_there) return(function(values, req) do.call(fun, c(values, if (takes_request) list(req = req))))
+  called <- call_of_values(quote(fun), names)
+  if (takes_request) called$req <- quote(req)
+  eval(call("function", as.pairlist(alist(values = , req = )), called)) # nolint
 }
 
 # The one of `known` that is asked for by its name: list(one, arguments), or a string, what is wrong.
@@ -215,21 +219,46 @@ ellmer_object <- function(type) {
   )
 }
 
-# The answer to a call.
-call_tool <- function(offer, req, message, is_new) {
-  id <- message$id
-  if (is.null(message$tool)) return(rpc_error(id, "params", rpc_target(offer$tools, "tool", message$params)))
-  tool <- offer$tools[[message$tool]]
-  run <- function(req) {
-    # its arguments are not what its schema says: told to the model, as an error of the tool
-    if (!is.null(message$problem)) dr_abort(422L, message$problem)
-    tool$run(message$params[["arguments"]] %||% no_params, req)
+# The answer to a call. `may_fail`: whether an error of the tool is one of the request's handler, which failed_tool()
+# makes an answer of. That is quicker than to catch each, and as good where nothing is around the handler.
+call_tool <- function(offer, req, message, is_new, may_fail) {
+  if (is.null(message$tool)) {
+    return(rpc_error(message$id, "params", rpc_target(offer$tools, "tool", message$params)))
   }
-  response <- respond(run, req, tool$on_error)
+  tool <- offer$tools[[message$tool]]
+  if (may_fail) {
+    calling$tool <- environment()
+    response <- as_response(run_tool(tool, message, req))
+    calling$tool <- NULL
+  } else {
+    response <- respond(function(req) run_tool(tool, message, req), req, tool$on_error, catches = TRUE)
+  }
+  answer_of_tool(offer, message$id, is_new, response)
+}
+
+run_tool <- function(tool, message, req) {
+  # its arguments are not what its schema says: told to the model, as an error of the tool
+  if (!is.null(message$problem)) dr_abort(422L, message$problem)
+  arguments <- message$params[["arguments"]]
+  tool$run(if (is.null(arguments)) no_params else arguments, req)
+}
+
+answer_of_tool <- function(offer, id, is_new, response) {
   end <- if (is_new) offer$end else "}"
   # most tools give a text or JSON
   text <- .Call(C_mcp_answer, id, response, is_new, end)
   if (is.null(text)) rpc_result(id, paste0(tool_result(response, is_new), end)) else list(text = text)
+}
+
+# The tool that has failed as its request, for failure_response(); NULL when another part of the endpoint has.
+failed_tool <- function() {
+  frame <- calling$tool
+  calling$tool <- NULL
+  if (is.null(frame)) return(NULL)
+  finish <- function(response) {
+    rpc_response(answer_of_tool(frame$offer, frame$message$id, frame$is_new, response))
+  }
+  list(on_error = frame$tool$on_error, finish = finish)
 }
 
 # The result of a call as text of JSON, but for the brace at its end: of the response that its function has given, or

@@ -99,7 +99,7 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
   add_tasks(app, offer, answer_message)
   # what it can offer is known when all routes are
-  app$routes[[paste("POST", path)]]$offer <- offer
+  app$routes[[paste("POST", path)]][c("offer", "on_error")] <- list(offer, structure(list(), part = failed_tool))
   offer$trusted <- trusted <- check_origin_list(trusted, "trusted", call, any = FALSE)
   add_policy(app, list(csrf = list(trusted = trusted)), path, call)
 }
@@ -121,6 +121,7 @@ by_names <- function(given, class, arg, key, call) {
 
 # The response to a POST: to one message, or in version 2025-03-26 to an array of them.
 answer_mcp <- function(offer, req) {
+  calling$tool <- NULL
   post <- .Call(C_mcp_receive, req, offer$checked, MCP_ALL_VERSIONS)
   if (is.character(post)) post <- list(code = "parse", said = post)
   if (!is.null(post$origin) && is_rebound(post$origin, req, offer$trusted)) {
@@ -143,7 +144,7 @@ answer_mcp <- function(offer, req) {
       return(stream_answer(offer, req, message, is_new))
     }
   }
-  if (is.null(answer)) answer <- answer_message(offer, req, message, is_new)
+  if (is.null(answer)) answer <- answer_message(offer, req, message, is_new, offer$is_bare)
   if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
   response <- rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
   if (message$method != "initialize" || !is.null(answer$code)) return(response)

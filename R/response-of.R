@@ -17,6 +17,8 @@ as_response <- function(value) {
   # most often a string, which dr_text() would take three more calls to make a response of
   text <- .Call(C_plain_response, value, 200L, list(), "text/plain; charset=utf-8")
   if (!is.null(text)) return(text)
+  # what follows is asked of objects
+  if (is.list(value) && !is.object(value)) return(dr_json(value))
   if (is_promise(value)) return(value)
   if (is.null(value)) return(response_of(204L, NULL, list()))
   if (is.raw(value)) return(dr_response(value))

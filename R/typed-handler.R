@@ -66,11 +66,13 @@ typed_handler <- function(route) {
   if (is.null(taken)) return(with_request(handler))
   taken <- intersect(names(formals(args(handler))), c(taken, "req"))
   getters <- Filter(Negate(is.null), lapply(with_names(taken, taken), value_getter, route = route))
-  # a call with names only, as tracebacks show it
-  values <- lapply(names(getters), function(name) call("[[", quote(values), name))
-  called <- as.call(c(quote(handler), with_names(values, names(getters))))
-  body <- call("{", quote(values <- .Call(C_typed_values, getters, req)), called)
+  body <- call("{", quote(values <- .Call(C_typed_values, getters, req)), call_of_values(quote(handler), names(getters)))
   eval(call("function", as.pairlist(alist(req = )), body)) # nolint
+}
+
+# The call of a function with elements of `values`, as tracebacks show it: with names only.
+call_of_values <- function(fun, names) {
+  as.call(c(fun, with_names(lapply(names, function(name) call("[[", quote(values), name)), names)))
 }
 
 # Where a value may be, by the numbers in src/request.h.

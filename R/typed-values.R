@@ -68,6 +68,12 @@ object_reader <- function(r) {
   }
 }
 
+# Whether what is read has all members, and no others.
+gives_all <- function(r) {
+  is_there <- function(field) isTRUE(field$required) || "default" %in% names(field)
+  r$kind == "object" && !identical(r$extra, "keep") && all(vapply(r$fields, is_there, NA))
+}
+
 frame_reader <- function(r) {
   readers <- lapply(r$fields, column_reader)
   plain <- lapply(r$fields, function(field) if ("default" %in% names(field)) plain_default(field))

@@ -52,12 +52,18 @@ for (mode in c("auto", "legacy")) local({
   }, ways = 1L)
 })
 
-mcp_app <- function() {
+# `door`: whether there is middleware in front of the endpoint.
+mcp_app <- function(door = FALSE) {
   file <- tempfile(fileext = ".R")
   writeLines(c(
     "library(drover)",
     "app <- dr_app()",
-    "dr_use(app, function(req, nxt) { if (identical(req$headers$`x-door`, 'shut')) dr_abort(403, 'shut') else nxt() })",
+    if (door) c(
+      "dr_use(app, function(req, nxt) { if (identical(req$headers$`x-door`, 'shut')) dr_abort(403, 'shut') else nxt() })",
+      "dr_use(app, function(req, nxt) tryCatch(nxt(), error = function(e) stop('an error of a tool has come to it')))"
+    ),
+    "dr_on_error(app, function(req, condition) dr_text('as the app has it', max(condition$status, 400L)))",
+    "maybe <- dr_tool(function(x, y = 'usual') paste(x, y), 'maybe', 'Maybe', list(x = dr_int(), y = dr_chr(required = FALSE)))",
     "add <- dr_tool(function(x, y) x + y, 'add', 'Adds', list(x = dr_int(), y = dr_int(default = 1L)))",
     "type <- dr_tool(function(x) class(x), 'type', 'Class of x', list(x = dr_date()))",
     "fail <- dr_tool(function() stop('secret-7'), 'fail', 'Fails')",
@@ -76,17 +82,20 @@ mcp_app <- function() {
     "dr_get(sub, '/here', function(req) list(query = req$query$q), params = list(q = dr_chr(required = FALSE)),",
     "  operation_id = 'mounted', summary = 'In a mounted app')",
     "dr_mount(app, '/sub', sub)",
-    "dr_mcp(app, tools = list(add, type, fail, no, who, bytes, nothing, slow))",
+    "dr_mcp(app, tools = list(add, type, fail, no, who, bytes, nothing, slow, maybe))",
     "app"
   ), file)
   file
 }
 
 test_every_worker("values of calls have their types, and errors tell no more than they may", function(start) {
-  server <- start(mcp_app())
+  for (door in c(FALSE, TRUE)) expect_calls(start(mcp_app(door)), door)
+})
+
+expect_calls <- function(server, door) {
   listed <- tell(server, list(jsonrpc = "2.0", id = "a", method = "tools/list"))
   names <- vapply(listed$json$result$tools, `[[`, "", "name")
-  expect(setequal(names, c("add", "type", "fail", "no", "who", "bytes", "nothing", "slow", "post_sum_a",
+  expect(setequal(names, c("add", "type", "fail", "no", "who", "bytes", "nothing", "slow", "maybe", "post_sum_a",
     "get_plain_id", "mounted")), paste(names, collapse = " "))
   expect(identical(listed$json$id, "a"), "another id")
   text <- function(...) {
@@ -94,6 +103,8 @@ test_every_worker("values of calls have their types, and errors tell no more tha
     paste(c(if (isTRUE(answer$json$result$isError)) "error:", answer$json$result$content[[1L]]$text), collapse = " ")
   }
   expect(text("add", list(x = 2L)) == "3", text("add", list(x = 2L)))
+  expect(text("maybe", list(x = 2L)) == "2 usual", text("maybe", list(x = 2L)))
+  expect(text("maybe", list(y = "z", x = 2L)) == "2 z", text("maybe", list(y = "z", x = 2L)))
   expect(text("type", list(x = "2026-11-25")) == "Date", text("type", list(x = "2026-11-25")))
   expect(text("add", list(x = 2.5)) == "error: /x must be a whole number, not 2.5", text("add", list(x = 2.5)))
   expect(grepl("^error: .*x", text("add")), text("add"))
@@ -112,9 +123,14 @@ test_every_worker("values of calls have their types, and errors tell no more tha
   expect(identical(blob$type, "resource") && identical(blob$resource$blob, "AAECAw=="), "other bytes")
   expect(identical(blob$resource$uri, "result:content"), "a URI that validators refuse: ", blob$resource$uri)
   expect(identical(tell(server, call_of("nothing"))$json$result$content, list()), "NULL has content")
+  if (!door) {
+    # what is no call's is answered as the app's errors are
+    wrong <- ask(server, "/mcp", "-d", "{}", "-H", "Content-Type: text/plain")
+    return(expect(wrong$status == "415" && wrong$body == "as the app has it", paste(wrong$status, wrong$body)))
+  }
   # the middleware of the app is in front of the endpoint
   expect(ask(server, "/mcp", "--json", "{}", "-H", "X-Door: shut")$status == "403", "middleware was passed by")
-})
+}
 
 test("messages that are none, of the wrong kind, or for nobody", function() {
   server <- serve(mcp_app(), workers = 1)
