@@ -21,6 +21,9 @@ answer_message <- function(offer, req, message, is_new, may_fail = FALSE) {
     ping = if (is_new) NULL else rpc_result(id, "{}"),
     "logging/setLevel" = if (is_new) NULL else set_level(offer, req, id, params),
     "server/discover" = rpc_result(id, discovery(offer)),
+    "resources/subscribe" = if (is_new) NULL else subscribe(offer, req, id, params, TRUE),
+    "resources/unsubscribe" = if (is_new) NULL else subscribe(offer, req, id, params, FALSE),
+    "subscriptions/listen" = if (is_new) listen(offer, message),
     "tasks/get" = , "tasks/update" = , "tasks/cancel" = if (is_new) answer_task(offer, req, message)
   ) %||% rpc_error(id, "method", paste0("there is no method ", encodeString(substr(message$method, 1L, 60L))))
 }
@@ -34,10 +37,10 @@ greeting <- function(offer, asked) {
   ))
 }
 
-# What there is of a kind is said by lists, also where they are empty. Lists change with a reload only, of which clients
-# are not told.
+# What there is of a kind is said by lists, also where they are empty. Lists change with a reload only, which ends the
+# streams in which clients could be told.
 MCP_CAPABILITIES <- list(
-  tools = list(listChanged = FALSE), resources = list(subscribe = FALSE, listChanged = FALSE),
+  tools = list(listChanged = FALSE), resources = list(subscribe = TRUE, listChanged = FALSE),
   prompts = list(listChanged = FALSE), completions = no_members, logging = no_members
 )
 

@@ -21,7 +21,7 @@ new_round <- function(offer, req, message, is_new) {
     round$can <- params[["_meta"]][[MCP_NEEDED[[2L]]]]
   } else {
     # one of several messages has no stream of its own to be asked in
-    may_wait <- !is.null(message$can_wait)
+    may_wait <- !is.null(message$events)
     delayedAssign("can", if (may_wait) session_abilities(offer, req), assign.env = round)
   }
   if (round$is_kept) {

@@ -36,16 +36,17 @@ without_auth <- function(policies) {
 # Of an app without an endpoint: what dr_mcp(app) offers.
 offer_routes <- function(app) {
   path <- "/mcp"
-  key <- paste("POST", path)
+  keys <- paste(c("POST", "GET"), path)
   if (!any(vapply(app_routes(app), is_tool_route, NA, offer = list(routes = TRUE)))) {
     stop_load("it offers no tools: it has no dr_mcp(), and no route with a `summary` or a `description`")
   }
-  if (!is.null(app$routes[[key]])) {
-    stop_load("its route ", key, " is not that of dr_mcp(): add dr_mcp() to it, at another path")
+  taken <- intersect(keys, names(app$routes))
+  if (length(taken)) {
+    stop_load("its route ", taken[[1L]], " is not that of dr_mcp(): add dr_mcp() to it, at another path")
   }
   dr_mcp(app, path)
-  # no other route goes before it
-  app$routes <- c(app$routes[key], app$routes[names(app$routes) != key])
+  # no other route goes before them
+  app$routes <- c(app$routes[keys], app$routes[!names(app$routes) %in% keys])
 }
 
 # Where a request to a route without placeholders goes.

@@ -97,6 +97,7 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   offer$instructions <- instructions
   more <- list(timeout = timeout, on_client_gone = on_client_gone, deprecated = FALSE)
   add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
+  add_route(app, "GET", path, function(req) follow_session(offer, req), more, call, NULL)
   add_tasks(app, offer, answer_message)
   # what it can offer is known when all routes are
   app$routes[[paste("POST", path)]][c("offer", "on_error")] <- list(offer, structure(list(), part = failed_tool))
@@ -124,9 +125,7 @@ answer_mcp <- function(offer, req) {
   calling$tool <- NULL
   post <- .Call(C_mcp_receive, req, offer$checked, MCP_ALL_VERSIONS)
   if (is.character(post)) post <- list(code = "parse", said = post)
-  if (!is.null(post$origin) && is_rebound(post$origin, req, offer$trusted)) {
-    dr_abort(403L, "a page of another site may not call tools of this machine: see `trusted` of dr_mcp()")
-  }
+  refuse_rebound(offer, req, post$origin)
   if (!is.null(post$code)) return(refuse_post(post))
   message <- post$message
   if (post$several) return(answer_batch(offer, req, message))
@@ -137,15 +136,15 @@ answer_mcp <- function(offer, req) {
     return(if (is.null(wrong)) dr_response("", 202L) else rpc_response(wrong, 400L))
   }
   answer <- NULL
-  if (post$events && !is_new) message$can_wait <- TRUE
   if (post$listens) {
     answer <- if (is_new) wrong_level(message)
-    if (is.null(answer) && post$events && wants_stream(message, req, is_new)) {
+    if (is.null(answer) && !is.null(message$events) && wants_stream(message, req, is_new)) {
       return(stream_answer(offer, req, message, is_new))
     }
   }
   if (is.null(answer)) answer <- answer_message(offer, req, message, is_new, offer$is_bare)
   if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
+  if (!is.null(answer$stream)) return(answer$stream)
   response <- rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
   if (message$method != "initialize" || !is.null(answer$code)) return(response)
   dr_set_header(response, "Mcp-Session-Id", new_session(offer, req, message$params))
@@ -156,6 +155,12 @@ refuse_post <- function(post) {
   if (post$code == "type") dr_abort(415L, post$said)
   data <- if (post$code == "version") list(supported = as.list(MCP_ALL_VERSIONS), requested = post$version)
   rpc_response(rpc_error(post$id, post$code, post$said, data), 400L)
+}
+
+refuse_rebound <- function(offer, req, origin) {
+  if (!is.null(origin) && is_rebound(origin, req, offer$trusted)) {
+    dr_abort(403L, "a page of another site may not call tools of this machine: see `trusted` of dr_mcp()")
+  }
 }
 
 # Whether a browser on this machine sends this for a page whose host name was made to lead here (DNS rebinding): to the

@@ -156,6 +156,7 @@ task_tools <- list(
 resources <- list(
   dr_mcp_resource("test://static-text", "This is the content of the static text resource.", "text", "A text",
     mime_type = "text/plain"),
+  dr_mcp_resource("test://watched-resource", "Nothing happens here.", "watched", "A text that may change"),
   dr_mcp_resource("test://static-binary", function() picture(), "picture", "A picture", mime_type = "image/png"),
   dr_mcp_resource(
     "test://template/{id}/data",

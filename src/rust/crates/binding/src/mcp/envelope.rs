@@ -55,9 +55,8 @@ enum Posted<'v, 'a> {
 }
 
 /// Fields of a POST, which src/mcp.c names: the kind of an error, what it says, and the id, as JSON, that it is for; the
-/// `Origin` and the version of the protocol that were sent; whether that has no handshake, whether the client takes a
-/// stream of events, and whether it may want to hear of the call while that lasts; the message; and whether it is
-/// several, in a list.
+/// `Origin` and the version of the protocol that were sent; whether that has no handshake, and whether the client may
+/// want to hear of the call while that lasts; the message; and whether it is several, in a list.
 pub(super) fn node<'b>(build: Build<'b>, fields: &Fields, body: Result<&'b Value<'_>, &String>, tools: &Tools) -> Node {
     let version = text_of(fields.version);
     let is_new = version.is_some() && version == fields.versions().first().copied();
@@ -71,11 +70,11 @@ pub(super) fn node<'b>(build: Build<'b>, fields: &Fields, body: Result<&'b Value
             if let Message::Call(call) = &one {
                 listens = may_listen(call, is_new, fields);
             }
-            (None, message::node(build, one, tools))
+            (None, message::node(build, one, tools, takes_events))
         }
         Ok(Posted::Several(all)) => {
             several = true;
-            (None, build.list_of(all.iter().map(|one| message::node(build, message::read(one), tools))))
+            (None, build.list_of(all.iter().map(|one| message::node(build, message::read(one), tools, false))))
         }
     };
     let flag = |is: bool| build.vector(Kind::Lgl, &[i32::from(is)]);
@@ -91,7 +90,6 @@ pub(super) fn node<'b>(build: Build<'b>, fields: &Fields, body: Result<&'b Value
         text(text_of(fields.origin)),
         text(version),
         flag(is_new),
-        flag(takes_events),
         flag(listens),
         message,
         flag(several),

@@ -51,20 +51,21 @@ pub(super) fn read<'v, 'a>(value: &'v Value<'a>) -> Message<'v, 'a> {
 }
 
 /// Fields of a message, which src/mcp.c names: its id as JSON, whether it asks for an answer, why it is no message, its
-/// method and params, which tool it calls (from 1), what is wrong with the arguments of that, and all of it, if it
-/// answers a question of the server's. `NULL` where there is no such thing.
-pub(super) fn node<'b>(build: Build<'b>, message: Message<'b, '_>, tools: &Tools) -> Node {
+/// method and params, which tool it calls (from 1), what is wrong with the arguments of that, all of it, if it answers
+/// a question of the server's, and `TRUE` if its answer may be a stream of events. `NULL` where there is no such thing.
+pub(super) fn node<'b>(build: Build<'b>, message: Message<'b, '_>, tools: &Tools, may_stream: bool) -> Node {
     let text = |text: Option<String>| text.map_or(Node::NULL, |text| build.copied(&text));
     let none = Node::NULL;
     build.list(&match message {
-        Message::Refused { id, why } => [text(id), none, text(Some(why)), none, none, none, none, none],
-        Message::Reply(value) => [none, none, none, none, none, none, none, plain(build, value)],
+        Message::Refused { id, why } => [text(id), none, text(Some(why)), none, none, none, none, none, none],
+        Message::Reply(value) => [none, none, none, none, none, none, none, plain(build, value), none],
         Message::Call(Call { id, method, params }) => {
             let (tool, problem) = called(method, params, tools);
             let asks = build.vector(Kind::Lgl, &[i32::from(id.is_some())]);
             let tool = tool.map_or(none, |at| build.vector(Kind::Int, &[at as i32 + 1]));
             let params = params.map_or(none, |params| plain(build, params));
-            [text(id), asks, none, build.copied(method), params, tool, text(problem), none]
+            let events = if may_stream { build.vector(Kind::Lgl, &[1]) } else { none };
+            [text(id), asks, none, build.copied(method), params, tool, text(problem), none, events]
         }
     })
 }

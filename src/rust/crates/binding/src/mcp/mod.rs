@@ -93,7 +93,7 @@ fn read<'a>(
     let build = Build::new(&arena);
     let node = match (fields, &value) {
         (Some(fields), value) => envelope::node(build, fields, value.as_ref(), tools),
-        (None, Ok(value)) => message::node(build, message::read(value), tools),
+        (None, Ok(value)) => message::node(build, message::read(value), tools, false),
         (None, Err(malformed)) => return Err(malformed.clone()),
     };
     with_guard(|guard| guard.check(bounds.max_collisions, |visit: &mut Visit| node.strings(visit)))

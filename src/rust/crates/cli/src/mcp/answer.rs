@@ -20,6 +20,17 @@ pub(super) fn error(id: Option<&Id>, code: i32, message: &str, status: Option<u1
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}").into()
 }
 
+/// That a stream of notifications, which this request has asked for, has ended.
+pub(super) fn ended(id: &Id) -> Vec<u8> {
+    let id = id.json();
+    let why = "the app is loaded anew, or its worker has ended: listen again";
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\
+         \"params\":{{\"requestId\":{id},\"reason\":\"{why}\"}}}}"
+    )
+    .into()
+}
+
 /// Whether this body is a message, or several. An app may have errors of its own that are JSON, too.
 pub(super) fn is_message(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[") || Json(body).text(&["jsonrpc"]).is_some()

@@ -4,23 +4,27 @@
 use super::answer::{self, Events, EVENTS, INTERNAL, INVALID};
 use super::message::{Agreed, Id, Message};
 use super::streams::{Line, Lines, Streams};
-use crate::http::Connection;
+use crate::http::{Connection, Head};
 use crate::invocation::Client;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Messages under way, beyond which further ones are refused: each has a connection, and its bytes in memory.
 const MOST_UNDER_WAY: usize = 256;
 
 /// How long the client may take to read what was written last, when the server has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// After a stream of the session has ended, the next one begins.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// What is the same for all messages.
 struct Way {
@@ -34,6 +38,10 @@ struct Way {
     /// requests by their ids
     under_way: Mutex<HashMap<Id, AbortHandle>>,
     tasks: Mutex<JoinSet<()>>,
+    /// streams of notifications, which last until they are given up
+    listening: Mutex<JoinSet<()>>,
+    /// whether one of these is that of the session
+    follows: AtomicBool,
     agreed: Mutex<Agreed>,
 }
 
@@ -60,11 +68,22 @@ impl Bridge {
         ended: impl FnOnce(bool) + Send + 'static,
     ) -> io::Result<Bridge> {
         let Lines { come, go: out, written } = streams.open(longest)?;
-        let (under_way, tasks, agreed) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let way = Arc::new(Way { socket, client, endpoint, longest, out, under_way, tasks, agreed });
+        let way = Arc::new(Way {
+            socket,
+            client,
+            endpoint,
+            longest,
+            out,
+            under_way: Mutex::default(),
+            tasks: Mutex::default(),
+            listening: Mutex::default(),
+            follows: AtomicBool::new(false),
+            agreed: Mutex::default(),
+        });
         let reading = way.clone();
         let reading = tokio::spawn(async move {
             reading.read(come).await;
+            lock(&reading.listening).abort_all();
             ended(reading.is_done(patience).await);
         });
         Ok(Bridge { way, reading, written })
@@ -118,7 +137,8 @@ impl Way {
             return self.say(answer::error(message.id.as_ref(), INVALID, &why, None)).await;
         }
         let (way, id) = (self.clone(), message.id.clone());
-        let task = lock(&self.tasks).spawn(async move { way.carry(&message, &bytes).await });
+        let tasks = if message.listens() { &self.listening } else { &self.tasks };
+        let task = lock(tasks).spawn(async move { way.carry(&message, &bytes).await });
         // it has not run yet: there is one thread for all
         if let Some(id) = id {
             lock(&self.under_way).insert(id, task);
@@ -127,9 +147,13 @@ impl Way {
 
     /// Why a message is not passed on.
     fn refuses(&self, message: &Message) -> Option<String> {
-        let mut tasks = lock(&self.tasks);
-        while tasks.try_join_next().is_some() {}
-        if tasks.len() >= MOST_UNDER_WAY {
+        let mut under_way = 0;
+        for tasks in [&self.tasks, &self.listening] {
+            let mut tasks = lock(tasks);
+            while tasks.try_join_next().is_some() {}
+            under_way += tasks.len();
+        }
+        if under_way >= MOST_UNDER_WAY {
             return Some(format!("{MOST_UNDER_WAY} messages are under way: wait for an answer"));
         }
         let is_twice = message.id.as_ref().is_some_and(|id| lock(&self.under_way).contains_key(id));
@@ -137,8 +161,12 @@ impl Way {
     }
 
     /// Has one message answered.
-    async fn carry(&self, message: &Message, bytes: &[u8]) {
+    async fn carry(self: &Arc<Self>, message: &Message, bytes: &[u8]) {
         let outcome = self.ask(message, bytes).await;
+        if message.subscribes() && matches!(&outcome, Ok(Some(_))) && !self.follows.swap(true, Ordering::Relaxed) {
+            let way = self.clone();
+            lock(&self.listening).spawn(async move { way.follow().await });
+        }
         if let Some(id) = &message.id {
             lock(&self.under_way).remove(id);
         }
@@ -168,15 +196,13 @@ impl Way {
         // a server that refuses may do so before it has read all
         let head = connection.head().await.map_err(|e| sent.err().unwrap_or(e))?;
         if head.status == 200 && head.content_type == EVENTS {
-            let (mut body, mut events, mut is_over) = (connection.body(&head, false), Events::default(), false);
-            while let Some(piece) = body.piece().await? {
-                for event in events.with(&piece) {
-                    is_over |= answer::is_final(&event);
-                    self.say(answer::line(event)).await;
-                }
-            }
-            let broken = || Failed { message: "the answer broke off".to_owned(), status: None };
-            return if is_over { Ok(None) } else { Err(broken()) };
+            let is_over = self.pass_events(&mut connection, &head).await;
+            return match (is_over, &message.id) {
+                (Ok(true), _) => Ok(None),
+                (_, Some(id)) if message.listens() => Ok(Some(answer::ended(id))),
+                (Ok(false), _) => Err(Failed { message: "the answer broke off".to_owned(), status: None }),
+                (Err(e), _) => Err(e.into()),
+            };
         }
         let body = connection.body(&head, false).whole().await?;
         if head.content_type == "application/json" && answer::is_message(&body) {
@@ -197,6 +223,39 @@ impl Way {
             }
             status => Err(Failed { message: answer::refusal(status, &body), status: Some(status) }),
         }
+    }
+
+    /// Writes the events of a stream until it ends; whether one of them ends its request.
+    async fn pass_events(&self, connection: &mut Connection<UnixStream>, head: &Head) -> io::Result<bool> {
+        let (mut body, mut events, mut is_over) = (connection.body(head, false), Events::default(), false);
+        while let Some(piece) = body.piece().await? {
+            for event in events.with(&piece) {
+                is_over |= answer::is_final(&event);
+                self.say(answer::line(event)).await;
+            }
+        }
+        Ok(is_over)
+    }
+
+    /// Writes what the stream of the session says, which begins anew when the app is loaded anew, until there is none.
+    async fn follow(&self) {
+        while self.follow_once().await.unwrap_or(true) {
+            sleep(AGAIN_AFTER).await;
+        }
+    }
+
+    /// Whether there was such a stream.
+    async fn follow_once(&self) -> io::Result<bool> {
+        let mut connection = Connection::new(UnixStream::connect(&self.socket).await?);
+        let endpoint = self.endpoint.borrow().clone().unwrap_or_default();
+        let request = lock(&self.agreed).head(&endpoint, self.client.credentials.as_deref());
+        connection.send(request.as_bytes()).await?;
+        let head = connection.head().await?;
+        if head.status != 200 {
+            return Ok(head.status != 405);
+        }
+        self.pass_events(&mut connection, &head).await?;
+        Ok(true)
     }
 
     /// Waits until all that is under way is answered; whether it was within the time.

@@ -82,8 +82,8 @@ impl Message {
 
     /// The head of the request that carries it, of `len` bytes.
     pub(super) fn head(&self, endpoint: &str, agreed: &Agreed, credentials: Option<&str>, len: usize) -> String {
-        let mut head = format!(
-            "POST {endpoint} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+        let start = format!(
+            "POST {endpoint} HTTP/1.1\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nContent-Length: {len}\r\n"
         );
         let fields = [
@@ -92,16 +92,40 @@ impl Message {
             ("Mcp-Method", self.method.as_deref()),
             ("Mcp-Name", self.name.as_deref()),
         ];
-        for (name, value) in fields {
-            if let Some(value) = value {
-                let _ = write!(head, "{name}: {}\r\n", wrapped(value));
-            }
-        }
-        if let Some(field) = credentials {
-            let _ = write!(head, "{field}\r\n");
-        }
-        head + "\r\n"
+        finished(start, &fields, credentials)
     }
+
+    /// Whether it asks for a stream that lasts until it is given up.
+    pub(super) fn listens(&self) -> bool {
+        self.method.as_deref() == Some("subscriptions/listen")
+    }
+
+    /// Whether its client wants to hear of changes from now on, in the stream of its session.
+    pub(super) fn subscribes(&self) -> bool {
+        self.method.as_deref() == Some("resources/subscribe")
+    }
+}
+
+impl Agreed {
+    /// The head of the request for the stream of the session.
+    pub(super) fn head(&self, endpoint: &str, credentials: Option<&str>) -> String {
+        let start = format!("GET {endpoint} HTTP/1.1\r\nAccept: text/event-stream\r\n");
+        let fields = [("MCP-Protocol-Version", self.version.as_deref()), ("Mcp-Session-Id", self.session.as_deref())];
+        finished(start, &fields, credentials)
+    }
+}
+
+fn finished(mut head: String, fields: &[(&str, Option<&str>)], credentials: Option<&str>) -> String {
+    head.push_str("Host: localhost\r\nConnection: close\r\n");
+    for (name, value) in fields {
+        if let Some(value) = value {
+            let _ = write!(head, "{name}: {}\r\n", wrapped(value));
+        }
+    }
+    if let Some(field) = credentials {
+        let _ = write!(head, "{field}\r\n");
+    }
+    head + "\r\n"
 }
 
 /// As header fields have it: what could not stand in one, or looks as if it were wrapped, is.
