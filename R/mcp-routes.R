@@ -29,8 +29,10 @@ fill_offers <- function(routes, handlers, policies, call) {
   }
 }
 
-# What is the same in all answers, made once; and the schemas are compiled, which workers then share.
+# What is the same in all answers, made once; and the schemas are compiled, which workers then share. So do those that a
+# session forks with its key.
 ready_offer <- function(offer) {
+  seal_key()
   offer$checked <- vapply(offer$tools, `[[`, "", "checked")
   texts <- c(offer$checked, vapply(offer$prompts, `[[`, "", "checked"))
   for (text in texts) .Call(C_schema_problem, text, NA_character_)

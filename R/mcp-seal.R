@@ -8,7 +8,7 @@ identity_of <- function(req) {
 }
 
 # What the server's processes seal with. Those that load the app get it from the server, see load_for_zygote(); a
-# session has its own.
+# session makes its own before it serves, and its forks have it.
 seal_key <- function() {
   if (is.null(engine$seal_key)) engine$seal_key <- random_token()
   engine$seal_key

@@ -74,10 +74,18 @@ watching <- function(seen, follows = identity) {
 }
 
 # The stream of a client that follows resources: `first`, a message or NULL, and then one for each change. `params`: what
-# these have beside the URI; `changed`: see watching(); `beat`: called now and then.
-stream_of_changes <- function(first, params, changed, beat = function() NULL) {
+# these have beside the URI; `changed`: see watching(); `id`: of the message that asks for it, which has an answer where
+# there is no place for the stream; `beat`: called now and then.
+stream_of_changes <- function(first, params, changed, id = NULL, beat = function() NULL) {
   said <- now_in_seconds()
+  place <- new_place()
+  is_over <- FALSE
   write <- function(out) {
+    if (!place$take()) {
+      is_over <<- TRUE
+      if (!is.null(id)) out$event(too_many_wait(id)$text, event = "message")
+      return()
+    }
     uris <- vapply(changed(), quoted_json, "")
     texts <- c(first, sprintf(
       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{%s\"uri\":%s}}", params, uris
@@ -91,7 +99,8 @@ stream_of_changes <- function(first, params, changed, beat = function() NULL) {
     if (!length(texts)) out$write(":\n\n")
   }
   new_stream(
-    writing(write, function() FALSE), NULL, "text/event-stream", list(), MCP_LISTENS, 200L, "end", event_headers
+    leaving(place, writing(write, function() is_over)), NULL, "text/event-stream", list(), MCP_LISTENS, 200L, "end",
+    event_headers
   )
 }
 
@@ -113,7 +122,7 @@ listen <- function(offer, message) {
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{", about,
     "\"notifications\":", plain_json(if (length(uris)) list(resourceSubscriptions = as.list(uris)) else no_members), "}}"
   )
-  list(stream = stream_of_changes(first, about, watching(last_changes(uris))))
+  list(stream = stream_of_changes(first, about, watching(last_changes(uris)), id))
 }
 
 # ---- clients with a session ----
@@ -166,5 +175,5 @@ follow_session <- function(offer, req) {
   }
   # as long as it is there, what it follows is kept
   beat <- function() if (length(followed())) followed_of()$update(place, identity, ttl = MCP_FOLLOWED_LASTS)
-  stream_of_changes(NULL, "", watching(character(), follows), beat)
+  stream_of_changes(NULL, "", watching(character(), follows), beat = beat)
 }

@@ -10,6 +10,41 @@ MCP_BEATS <- 15
 # How long an answer waits for the stream that its question is in: a stream that is still there looks at once.
 MCP_ANSWER_WAITS <- 60
 
+# Most streams of a worker process that look for something again and again.
+MCP_WAITING <- 256L
+
+waiting <- new.env(parent = emptyenv())
+waiting$n <- 0L
+
+# The place of a stream among these: list(take, whether it has one now; leave, also of one that has none).
+new_place <- function() {
+  has <- FALSE
+  take <- function() {
+    if (!has && waiting$n < MCP_WAITING) {
+      has <<- TRUE
+      waiting$n <- waiting$n + 1L
+    }
+    has
+  }
+  leave <- function() {
+    if (has) waiting$n <- waiting$n - 1L
+    has <<- FALSE
+  }
+  list(take = take, leave = leave)
+}
+
+# A generator whose stream leaves its place when its client has left it.
+leaving <- function(place, next_chunk) {
+  function(state, cancelled) {
+    if (cancelled) place$leave()
+    next_chunk(state, cancelled)
+  }
+}
+
+too_many_wait <- function(id) {
+  rpc_error(id, "internal", "too many clients wait for something in this process: try again later")
+}
+
 reply_of <- function() dr_state("drover mcp answers")
 
 # What a client has posted, as src/rust/crates/binding/src/mcp.rs has read it. The ids of questions are sealed, so that

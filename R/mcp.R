@@ -222,6 +222,7 @@ stream_answer <- function(offer, req, message, is_new, asked = NULL) {
   token <- progress_token(message)
   is_over <- FALSE
   look <- NULL
+  place <- new_place()
   run <- function(out) {
     send <- function(method, params) {
       out$event(plain_json(list(jsonrpc = "2.0", method = method, params = params)), event = "message")
@@ -249,8 +250,10 @@ stream_answer <- function(offer, req, message, is_new, asked = NULL) {
       if (is.null(found$problem)) run(out) else rpc_error(message$id, "params", found$problem)
     }
     asked <<- NULL
+    if (!is.null(answer$questions) && !place$take()) answer <- too_many_wait(message$id)
     if (is.null(answer$questions)) {
       is_over <<- TRUE
+      place$leave()
       out$event(answer$text, event = "message")
     } else {
       message$answers <<- answer$answers
@@ -258,6 +261,7 @@ stream_answer <- function(offer, req, message, is_new, asked = NULL) {
     }
   }
   new_stream(
-    writing(write, function() is_over), NULL, "text/event-stream", list(), MCP_LOOKS, 200L, "finish", event_headers
+    leaving(place, writing(write, function() is_over)), NULL, "text/event-stream", list(), MCP_LOOKS, 200L, "finish",
+    event_headers
   )
 }

@@ -154,6 +154,26 @@ test("streams end when the app is loaded anew or their worker dies, and nothing 
   expect(within(function() identical(uris_in(again$events()), "count://visits")), "no change")
 })
 
+test_every_worker("a process has so many streams at a time, and places are free again when clients leave", function(start) {
+  server <- start(changing_app())
+  folder <- tempfile("streams-")
+  dir.create(folder)
+  body <- drover::dr_to_json(listening_to(1L, structure(list(), names = character())), auto_unbox = TRUE)
+  crowd <- start_client("curl", c("-s", "-N", "-Z", "--parallel-immediate", "--parallel-max", "300", "-o",
+    file.path(folder, "#1"), newest_fields("subscriptions/listen"), "-H", "Accept: application/json, text/event-stream",
+    "--json", body, paste0(server$url, "/mcp?[1-260]")))
+  said <- function() vapply(list.files(folder, full.names = TRUE), function(file) paste(readLines(file), collapse = ""), "")
+  heard <- function(what) sum(grepl(what, said(), fixed = TRUE))
+  expect(within(function() heard("acknowledged") == 256L && heard("too many clients wait") == 4L),
+    heard("acknowledged"), " streams, ", heard("too many clients wait"), " refused")
+  crowd$kill()
+  expect(within(function() {
+    one <- open_listening(server, 1L, structure(list(), names = character()))
+    within(function() length(one$events()) == 1L)
+    identical(one$events()[[1L]]$method, "notifications/subscriptions/acknowledged")
+  }), "no place after the others have left")
+})
+
 test("a client of standard input hears of changes, and of the end of its stream", function() {
   server <- converse(changing_app(), "--workers", "2")
   heard <- function(method) Filter(function(one) identical(one$method, method), server$heard())

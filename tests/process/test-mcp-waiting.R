@@ -75,6 +75,35 @@ test_every_worker("an older client is asked in the stream of its call, whose wor
   expect(identical(answer$result$content[[1L]]$text, "trip 2027 hello TRUE") && answer$id == 7L, "another answer")
 })
 
+test("a question that is open while the app is loaded anew is answered, by older clients and newer ones", function() {
+  server <- serve(waiting_app(), workers = 2)
+  client <- greeted_client(server)
+  stream <- client$open(call_of("plan", list(what = "trip")))
+  expect(within(function() length(questions_in(stream$events())) == 2L), "no questions")
+  newer <- function(...) {
+    can <- list(elicitation = no_fields, sampling = no_fields)
+    meta <- list(`io.modelcontextprotocol/protocolVersion` = NEWEST, `io.modelcontextprotocol/clientCapabilities` = can)
+    call <- call_of("plan", list(what = "tour"), `_meta` = meta, ...)
+    do.call(tell, c(list(server, call, "-H", "Mcp-Name: plan"), newest_fields("tools/call")))$json$result
+  }
+  asked <- newer()
+  send_signal(server$pid, tools::SIGHUP)
+  expect(logged(server, "reloaded: "), "it does not reload")
+  said <- list(role = "assistant", model = "m", content = list(type = "text", text = "hello"))
+  year <- list(action = "accept", content = list(year = 2027L))
+  questions <- questions_in(stream$events())
+  client$call(reply_to(questions[[2L]], said))
+  client$call(reply_to(questions[[1L]], year))
+  expect(within(function() length(questions_in(stream$events())) == 3L), "no second round")
+  sure <- list(action = "accept", content = list(ok = TRUE))
+  client$call(reply_to(questions_in(stream$events())[[3L]], sure))
+  expect(within(function() length(answer_in(stream$events())) == 1L), "no answer")
+  expect(answer_in(stream$events())[[1L]]$result$content[[1L]]$text == "trip 2027 hello TRUE", "another answer")
+  again <- newer(requestState = asked$requestState, inputResponses = list(year = year, words = said))
+  last <- newer(requestState = again$requestState, inputResponses = list(sure = sure))
+  expect(identical(last$content[[1L]]$text, "tour 2027 hello TRUE"), drover::dr_to_json(last, auto_unbox = TRUE))
+})
+
 test("answers of older clients that do not fit, that are errors, and that nothing has asked for", function() {
   server <- serve(waiting_app(), workers = 2)
   client <- greeted_client(server)
