@@ -32,6 +32,11 @@ rpc_error <- function(id, code, message, data = NULL) {
   list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"error\":", plain_json(error), "}"), code = code)
 }
 
+# As a response of HTTP.
+rpc_response <- function(answer, status = 200L) {
+  .Call(C_plain_response, answer$text, status, list(), "application/json")
+}
+
 # What is in an answer to a message with the id 0: its result, or its error, as text.
 rpc_content <- function(answer) {
   member <- if (is.null(answer$code)) "result" else "error"

@@ -1,7 +1,7 @@
 # Changes of resources, of which clients are told that want to know of them: dr_mcp_updated(). A client of a version
 # without a handshake opens a stream for it, by a message that says what it wants. An older one says so by messages of
-# their own, which are kept under its session, and has one stream for all, by GET. What has changed is in the memory that
-# all workers share, where streams look. Neighbours: mcp-session.R; mcp-waiting.R, which waits in the same way.
+# their own, which are kept under its session, and has one stream for all, by GET. What has changed is in the memory
+# that all workers share, where streams look. Neighbours: mcp-session.R; mcp-waiting.R, which waits in the same way.
 
 # How often a stream looks, and how long a change can be seen by streams, in seconds.
 MCP_LISTENS <- 0.25
@@ -73,9 +73,9 @@ watching <- function(seen, follows = identity) {
   }
 }
 
-# The stream of a client that follows resources: `first`, a message or NULL, and then one for each change. `params`: what
-# these have beside the URI; `changed`: see watching(); `id`: of the message that asks for it, which has an answer where
-# there is no place for the stream; `beat`: called now and then.
+# The stream of a client that follows resources: `first`, a message or NULL, and then one for each change. `params`:
+# what these have beside the URI; `changed`: see watching(); `id`: of the message that asks for it, which has an answer
+# where there is no place for the stream; `beat`: called now and then.
 stream_of_changes <- function(first, params, changed, id = NULL, beat = function() NULL) {
   said <- now_in_seconds()
   place <- new_place()
@@ -120,7 +120,8 @@ listen <- function(offer, message) {
   about <- paste0("\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":", id, "},")
   first <- paste0(
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{", about,
-    "\"notifications\":", plain_json(if (length(uris)) list(resourceSubscriptions = as.list(uris)) else no_members), "}}"
+    "\"notifications\":", plain_json(if (length(uris)) list(resourceSubscriptions = as.list(uris)) else no_members),
+    "}}"
   )
   list(stream = stream_of_changes(first, about, watching(last_changes(uris)), id))
 }
@@ -158,11 +159,10 @@ subscribe <- function(offer, req, id, params, is_new_one) {
 # The response to a GET: the stream of a session. Others have none.
 follow_session <- function(offer, req) {
   headers <- req$headers
-  refuse_rebound(offer, req, headers[["origin"]])
   takes_events <- grepl("text/event-stream", headers[["accept"]] %||% "", fixed = TRUE)
   is_older <- !identical(headers[["mcp-protocol-version"]], MCP_VERSIONS)
   if (!takes_events || !is_older || is.null(session_abilities(offer, req))) {
-    said <- "only a session of a version before 2026-07-28, which accepts text/event-stream, has a stream here: use POST"
+    said <- "only a session of a version before 2026-07-28 that accepts text/event-stream has a stream here: use POST"
     dr_abort(405L, said, headers = list(Allow = "POST"))
   }
   place <- followed_place(req)

@@ -76,18 +76,23 @@ without_extension <- function(id, said) {
 # The tasks of the tool that a message calls; NULL for one without.
 task_of <- function(offer, message) if (!is.null(message$tool)) offer$tools[[message$tool]]$task
 
-# The answer to a call of a tool, which may become a task. What is wrong with its arguments is told at once.
+# The answer to a call of a tool, which may become a task. What is wrong with its arguments is told at once. `may_fail`:
+# see call_tool().
 answer_call <- function(offer, req, message, is_new, may_fail) {
-  task <- if (!isTRUE(message$is_task)) task_of(offer, message)
-  if (!is.null(task)) {
-    if (!is_new || !knows_tasks(message)) {
-      said <- "calls of this tool are tasks: its client must declare the extension"
-      if (task$required) return(without_extension(message$id, said))
-    } else if (task$from_start && is.null(message$problem)) {
-      return(create_task(offer, req, message, NULL))
-    }
+  if (is.null(message$tool)) {
+    return(rpc_error(message$id, "params", rpc_target(offer$tools, "tool", message$params)))
   }
-  answer <- answering(offer, req, message, is_new, call_tool(offer, req, message, is_new, may_fail))
+  tool <- offer$tools[[message$tool]]
+  call <- function() answering(offer, req, message, is_new, call_tool(tool, offer, req, message, is_new, may_fail))
+  task <- tool$task
+  if (is.null(task) || isTRUE(message$is_task)) return(call())
+  if (!is_new || !knows_tasks(message)) {
+    said <- "calls of this tool are tasks: its client must declare the extension"
+    if (task$required) return(without_extension(message$id, said))
+  } else if (task$from_start && is.null(message$problem)) {
+    return(create_task(offer, req, message, NULL))
+  }
+  answer <- call()
   if (isTRUE(answer$becomes_task)) create_task(offer, req, message, answer$answers) else answer
 }
 
@@ -203,9 +208,10 @@ task_text <- function(offer, task) {
     pollIntervalMs = MCP_TASK_POLL
   )))
   # as long as it is not over, it is kept
-  ttl <- if (is.null(ended)) "null" else {
+  ttl <- "null"
+  if (!is.null(ended)) {
     lasted <- difftime(job_time(ended), job_time(state$created), units = "secs")
-    sprintf("%.0f", 1000 * (as.numeric(lasted) + offer$tasks[[state$kind]]))
+    ttl <- sprintf("%.0f", 1000 * (as.numeric(lasted) + offer$tasks[[state$kind]]))
   }
   text <- paste0(substr(text, 1L, nchar(text) - 1L), ",\"ttlMs\":", ttl)
   member <- MCP_TASK_MEMBERS[task$status]

@@ -221,11 +221,7 @@ ellmer_object <- function(type) {
 
 # The answer to a call. `may_fail`: whether an error of the tool is one of the request's handler, which failed_tool()
 # makes an answer of. That is quicker than to catch each, and as good where nothing is around the handler.
-call_tool <- function(offer, req, message, is_new, may_fail) {
-  if (is.null(message$tool)) {
-    return(rpc_error(message$id, "params", rpc_target(offer$tools, "tool", message$params)))
-  }
-  tool <- offer$tools[[message$tool]]
+call_tool <- function(tool, offer, req, message, is_new, may_fail) {
   if (may_fail) {
     calling$tool <- environment()
     response <- as_response(run_tool(tool, message, req))

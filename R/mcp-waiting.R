@@ -13,21 +13,21 @@ MCP_ANSWER_WAITS <- 60
 # Most streams of a worker process that look for something again and again.
 MCP_WAITING <- 256L
 
-waiting <- new.env(parent = emptyenv())
-waiting$n <- 0L
+waiting_streams <- new.env(parent = emptyenv())
+waiting_streams$n <- 0L
 
 # The place of a stream among these: list(take, whether it has one now; leave, also of one that has none).
 new_place <- function() {
   has <- FALSE
   take <- function() {
-    if (!has && waiting$n < MCP_WAITING) {
+    if (!has && waiting_streams$n < MCP_WAITING) {
       has <<- TRUE
-      waiting$n <- waiting$n + 1L
+      waiting_streams$n <- waiting_streams$n + 1L
     }
     has
   }
   leave <- function() {
-    if (has) waiting$n <- waiting$n - 1L
+    if (has) waiting_streams$n <- waiting_streams$n - 1L
     has <<- FALSE
   }
   list(take = take, leave = leave)

@@ -97,7 +97,7 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   offer$instructions <- instructions
   more <- list(timeout = timeout, on_client_gone = on_client_gone, deprecated = FALSE)
   add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
-  add_route(app, "GET", path, function(req) follow_session(offer, req), more, call, NULL)
+  add_route(app, "GET", path, function(req) answer_get(offer, req), more, call, NULL)
   add_tasks(app, offer, answer_message)
   # what it can offer is known when all routes are
   app$routes[[paste("POST", path)]][c("offer", "on_error")] <- list(offer, structure(list(), part = failed_tool))
@@ -145,7 +145,7 @@ answer_mcp <- function(offer, req) {
   if (is.null(answer)) answer <- answer_message(offer, req, message, is_new, offer$is_bare)
   if (!is.null(answer$questions)) return(stream_answer(offer, req, message, is_new, answer))
   if (!is.null(answer$stream)) return(answer$stream)
-  response <- rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
+  response <- rpc_response(answer, if (is_new && !is.null(answer$code)) rpc_status(answer$code) else 200L)
   if (message$method != "initialize" || !is.null(answer$code)) return(response)
   dr_set_header(response, "Mcp-Session-Id", new_session(offer, req, message$params))
 }
@@ -161,6 +161,12 @@ refuse_rebound <- function(offer, req, origin) {
   if (!is.null(origin) && is_rebound(origin, req, offer$trusted)) {
     dr_abort(403L, "a page of another site may not call tools of this machine: see `trusted` of dr_mcp()")
   }
+}
+
+# The response to a GET, by which older clients have the stream of their session.
+answer_get <- function(offer, req) {
+  refuse_rebound(offer, req, req$headers[["origin"]])
+  follow_session(offer, req)
 }
 
 # Whether a browser on this machine sends this for a page whose host name was made to lead here (DNS rebinding): to the
@@ -191,13 +197,7 @@ wrong_level <- function(message) {
 }
 
 # The HTTP status that the newer versions give to an error.
-rpc_status <- function(answer) {
-  if (is.null(answer$code) || answer$code == "internal") 200L else if (answer$code == "method") 404L else 400L
-}
-
-rpc_response <- function(answer, status = 200L) {
-  .Call(C_plain_response, answer$text, status, list(), "application/json")
-}
+rpc_status <- function(code) switch(code, internal = 200L, method = 404L, 400L)
 
 # A call whose client wants to hear of it while it lasts gets a stream: what dr_progress() and dr_mcp_log() say, then
 # the answer.

@@ -13,7 +13,7 @@ is_response_list <- function(value) {
 
 # A canonical dr_response; a promise as it is; an error for what cannot be sent.
 as_response <- function(value) {
-  if (is_response(value)) return(value)
+  if (inherits(value, "dr_response")) return(value)
   # most often a string, which dr_text() would take three more calls to make a response of
   text <- .Call(C_plain_response, value, 200L, list(), "text/plain; charset=utf-8")
   if (!is.null(text)) return(text)

@@ -66,7 +66,8 @@ typed_handler <- function(route) {
   if (is.null(taken)) return(with_request(handler))
   taken <- intersect(names(formals(args(handler))), c(taken, "req"))
   getters <- Filter(Negate(is.null), lapply(with_names(taken, taken), value_getter, route = route))
-  body <- call("{", quote(values <- .Call(C_typed_values, getters, req)), call_of_values(quote(handler), names(getters)))
+  called <- call_of_values(quote(handler), names(getters))
+  body <- call("{", quote(values <- .Call(C_typed_values, getters, req)), called)
   eval(call("function", as.pairlist(alist(req = )), body)) # nolint
 }
 

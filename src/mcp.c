@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* What rust/crates/binding/src/mcp gives has no names: here they are made once. */
-static const char *const of_message[] = {"id", "asks", "refusal", "method", "params", "tool", "problem", "reply", "events"};
+static const char *const of_message[] = {"id",   "asks",    "refusal", "method", "params",
+                                         "tool", "problem", "reply",   "events"};
 static const char *const of_post[] = {"code",   "said",    "id",      "origin", "version",
                                       "is_new", "listens", "message", "several"};
 enum { MESSAGE = 7, SEVERAL };

@@ -145,7 +145,7 @@ test("messages that are none, of the wrong kind, or for nobody", function() {
   request <- function(method, ...) {
     c(list(jsonrpc = "2.0", id = 1L, method = method), if (...length()) list(params = list(...)))
   }
-  expect(identical(code(request("resources/subscribe", a = 1)), -32601L), "a method that there is not")
+  expect(identical(code(request("resources/hide", a = 1)), -32601L), "a method that there is not")
   expect(identical(code(call_of("nobody<script>")), -32602L), "a tool that there is not")
   expect(identical(code(request("tools/call", name = "add", arguments = list(1L))), -32602L), "arguments in an array")
   expect(identical(tell(server, request("ping"))$json$result, structure(list(), names = character())), "ping")

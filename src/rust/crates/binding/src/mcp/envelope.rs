@@ -54,9 +54,9 @@ enum Posted<'v, 'a> {
     Several(&'v [Value<'a>]),
 }
 
-/// Fields of a POST, which src/mcp.c names: the kind of an error, what it says, and the id, as JSON, that it is for; the
-/// `Origin` and the version of the protocol that were sent; whether that has no handshake, and whether the client may
-/// want to hear of the call while that lasts; the message; and whether it is several, in a list.
+/// Fields of a POST, which src/mcp.c names: the kind of an error, what it says, and the id, as JSON, that it is for;
+/// the `Origin` and the version of the protocol that were sent; whether that has no handshake, and whether the client
+/// may want to hear of the call while that lasts; the message; and whether it is several, in a list.
 pub(super) fn node<'b>(build: Build<'b>, fields: &Fields, body: Result<&'b Value<'_>, &String>, tools: &Tools) -> Node {
     let version = text_of(fields.version);
     let is_new = version.is_some() && version == fields.versions().first().copied();
