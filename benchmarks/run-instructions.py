@@ -20,6 +20,8 @@ dr_get(app, "/text", function(req) "Hello, world!")
 dr_get(app, "/json", function(req) list(ok = TRUE))
 dr_get(app, "/user/<id:int>", function(req) paste0("user ", req$params$id))
 dr_post(app, "/post", function(req) list(x = req$json$x * 2, name = req$json$name))
+fields <- lapply(setNames(nm = letters[1:10]), function(name) dr_int(min = 0, max = 9))
+dr_post(app, "/typed", function(body) body$a, body = do.call(dr_schema, fields))
 dr_get_cpp(app, "/c", "benchhandlers", "bench_text", inline = TRUE)
 app
 """
@@ -32,6 +34,7 @@ OF_PLAIN = {
     "JSON": ("GET", "/json", None, {}, 200),
     "a path parameter": ("GET", "/user/42", None, {}, 200),
     "JSON in and out": ("POST", "/post", b'{"x":[1,2,3],"name":"abc"}', JSON, 200),
+    "ten fields, checked": ("POST", "/typed", b'{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":0}', JSON, 200),
     "a C handler, inline": ("GET", "/c", None, {}, 200),
 }
 OF_POLICIES = {

@@ -1,5 +1,5 @@
 # The licences and authors of the libraries that are compiled into the package, or built into its pages (web/), as
-# inst/THIRD-PARTY and inst/AUTHORS, which are installed with it:
+# inst/THIRD-PARTY, which is installed packed, and inst/AUTHORS:
 #
 #   Rscript tools/notices.R           writes the files anew
 #   Rscript tools/notices.R --check   a stage of tools/test.sh: the files are those of the lock files, each licence is
