@@ -8,8 +8,8 @@ MCP_OLDER_VERSIONS <- c("2025-11-25", "2025-06-18", "2025-03-26")
 
 MCP_ALL_VERSIONS <- c(MCP_VERSIONS, MCP_OLDER_VERSIONS)
 
-# What `params._meta` has in each message of a version without a handshake.
-MCP_NEEDED <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
+# Where `params._meta` says what the client can, in each message of a version without a handshake.
+MCP_CLIENT_CAN <- "io.modelcontextprotocol/clientCapabilities"
 
 # Codes of errors: of JSON-RPC, and of MCP.
 MCP_CODES <- c(

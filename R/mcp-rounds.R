@@ -18,7 +18,7 @@ new_round <- function(offer, req, message, is_new) {
   round$is_new <- is_new
   round$is_kept <- !is_new || isTRUE(message$is_task)
   if (is_new) {
-    round$can <- params[["_meta"]][[MCP_NEEDED[[2L]]]]
+    round$can <- params[["_meta"]][[MCP_CLIENT_CAN]]
   } else {
     # one of several messages has no stream of its own to be asked in
     may_wait <- !is.null(message$events)

@@ -64,7 +64,7 @@ tasks_by_kind <- function(offer) {
 
 # Whether the client of a message declares that it knows tasks.
 knows_tasks <- function(message) {
-  extensions <- message$params[["_meta"]][[MCP_NEEDED[[2L]]]][["extensions"]]
+  extensions <- message$params[["_meta"]][[MCP_CLIENT_CAN]][["extensions"]]
   is_object(extensions) && !is.null(extensions[[MCP_TASKS]])
 }
 

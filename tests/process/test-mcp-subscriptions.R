@@ -24,17 +24,6 @@ listening_to <- function(id, notifications) {
     params = list(notifications = notifications, `_meta` = newest_meta))
 }
 
-# What a stream that curl reads has said so far.
-open_events <- function(...) {
-  out <- tempfile("events-")
-  client <- start_client("curl", c("-s", "-N", "-o", out, ...))
-  list(client = client, events = function() {
-    if (!file.exists(out)) return(list())
-    lines <- grep("^data: .*}$", whole_lines(out), value = TRUE)
-    lapply(sub("^data: ", "", lines), drover::dr_from_json, simplify = FALSE)
-  })
-}
-
 open_listening <- function(server, id, notifications) {
   body <- drover::dr_to_json(listening_to(id, notifications), auto_unbox = TRUE)
   open_events(newest_fields("subscriptions/listen"), "-H", "Accept: application/json, text/event-stream",

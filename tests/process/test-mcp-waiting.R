@@ -32,16 +32,20 @@ greeted_client <- function(server, can = list(elicitation = no_fields, sampling 
     session = session,
     call = function(message, ...) do.call(tell, c(list(server, message), fields, list(...))),
     open = function(message) {
-      out <- tempfile("events-")
-      client <- start_client("curl", c("-s", "-N", "-o", out, fields, "--json",
-        drover::dr_to_json(message, auto_unbox = TRUE), paste0(server$url, "/mcp")))
-      list(client = client, events = function() {
-        if (!file.exists(out)) return(list())
-        lines <- grep("^data: .*}$", whole_lines(out), value = TRUE)
-        lapply(sub("^data: ", "", lines), drover::dr_from_json, simplify = FALSE)
-      })
+      open_events(fields, "--json", drover::dr_to_json(message, auto_unbox = TRUE), paste0(server$url, "/mcp"))
     }
   )
+}
+
+# A stream that curl reads, by these words: list(client, events, a function of no arguments that gives those so far).
+open_events <- function(...) {
+  out <- tempfile("events-")
+  client <- start_client("curl", c("-s", "-N", "-o", out, ...))
+  list(client = client, events = function() {
+    if (!file.exists(out)) return(list())
+    lines <- grep("^data: .*}$", whole_lines(out), value = TRUE)
+    lapply(sub("^data: ", "", lines), drover::dr_from_json, simplify = FALSE)
+  })
 }
 
 no_fields <- structure(list(), names = character())

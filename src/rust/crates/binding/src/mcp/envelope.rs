@@ -59,7 +59,7 @@ enum Posted<'v, 'a> {
 /// may want to hear of the call while that lasts; the message; and whether it is several, in a list.
 pub(super) fn node<'b>(build: Build<'b>, fields: &Fields, body: Result<&'b Value<'_>, &String>, tools: &Tools) -> Node {
     let version = text_of(fields.version);
-    let is_new = version.is_some() && version == fields.versions().first().copied();
+    let is_new = version.is_some() && version == fields.versions().next();
     let accept = text_of(fields.accept).unwrap_or_default();
     let takes_events = memchr::memmem::find(accept, b"text/event-stream").is_some();
     let mut listens = false;
@@ -106,7 +106,7 @@ fn posted<'v, 'a>(
     }
     let value = body.map_err(|why| Wrong::new("parse", format!("the body is not JSON that can be read: {why}")))?;
     let version = text_of(fields.version);
-    if version.is_some_and(|version| !fields.versions().contains(&version)) {
+    if version.is_some_and(|version| fields.versions().all(|known| known != version)) {
         let id = member(value, "id").and_then(id_text);
         return Err(Wrong { id, ..Wrong::new("version", "unsupported protocol version") });
     }
@@ -198,9 +198,9 @@ fn text_of<'a>(text: Str) -> Option<&'a [u8]> {
 }
 
 impl Fields {
-    fn versions(&self) -> Vec<&[u8]> {
+    fn versions(&self) -> impl Iterator<Item = &[u8]> {
         // SAFETY: C lends them for the call, at least one.
         let all = unsafe { std::slice::from_raw_parts(self.versions, self.n) };
-        all.iter().filter_map(|one| text_of(*one)).collect()
+        all.iter().filter_map(|one| text_of(*one))
     }
 }
