@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use supervisor::{Event, PoolOptions, Service, Source, WorkerState, WorkerStatus};
+use supervisor::{Event, PoolOptions, Service, Source, WorkerState};
 use tempfile::TempDir;
 
 /// The app `name`, told apart from others by a route of its own.
@@ -104,7 +104,12 @@ impl Folder {
 
     /// How many folders for temporary files of processes there are.
     pub fn scratches(&self) -> usize {
-        let is_one = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("r-"));
+        self.named("r-")
+    }
+
+    /// How many files and folders there are with names that begin so.
+    fn named(&self, start: &str) -> usize {
+        let is_one = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(start));
         fs::read_dir(self.path()).unwrap().filter(|entry| is_one(&entry.as_ref().unwrap().file_name())).count()
     }
 
@@ -154,10 +159,9 @@ impl Bench {
         body.parse().unwrap()
     }
 
-    /// Waits until exactly `n` workers are busy.
-    pub fn until_busy(&self, n: usize) {
-        let is_busy = |row: &&WorkerStatus| row.state == WorkerState::Busy;
-        until(&format!("{n} are busy"), || self.service.snapshot().workers.iter().filter(is_busy).count() == n);
+    /// Waits until `n` workers hold a request for `/held/NAME`, which no other worker can take from them any more.
+    pub fn until_held(&self, n: usize) {
+        until(&format!("{n} hold a request"), || self.folder.named("held-by-") == n);
     }
 
     /// Workers that serve.

@@ -204,9 +204,12 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
         }
         match path.trim_start_matches('/').split_once('/') {
             Some(("held", name)) => {
+                let held = folder.join(format!("held-by-{}", std::process::id()));
+                fs::write(&held, "").unwrap();
                 while !folder.join(format!("open-{name}")).exists() {
                     sleep(MOMENT);
                 }
+                fs::remove_file(held).unwrap();
             }
             Some(("exit", status)) => exit(status.parse().unwrap()),
             Some(("log", text)) => tell(WorkerNews::Log { level: 1, text }),

@@ -250,7 +250,7 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
     assert_eq!(bench.serving().len(), 1);
     let address = bench.service.address().inet().unwrap();
     let clients: Vec<_> = (0..8).map(|_| std::thread::spawn(move || ask(address, "/held/all").unwrap())).collect();
-    bench.until_busy(4);
+    bench.until_held(4);
     bench.folder().open("all");
     let answers: Vec<(u16, String)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
     assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
@@ -310,7 +310,7 @@ fn a_reload_loses_nothing_and_ends_the_old_processes() {
     let before = bench.folder().running();
     let address = bench.service.address().inet().unwrap();
     let slow = std::thread::spawn(move || ask(address, "/held/slow").unwrap());
-    bench.until_busy(1);
+    bench.until_held(1);
     bench.folder().set("app", &app("two"));
     bench.service.reload(bench.folder().source());
     bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
@@ -486,7 +486,7 @@ fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
     let bench = Bench::new(fixed(1));
     let address = bench.service.address().inet().unwrap();
     let slow = std::thread::spawn(move || ask(address, "/held/slow"));
-    bench.until_busy(1);
+    bench.until_held(1);
     bench.service.stop(None);
     bench.folder().open("slow");
     assert_eq!(slow.join().unwrap().unwrap().0, 200);
@@ -496,7 +496,7 @@ fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
     let bench = Bench::new(fixed(1));
     let address = bench.service.address().inet().unwrap();
     let endless = std::thread::spawn(move || ask(address, "/held/for-ever"));
-    bench.until_busy(1);
+    bench.until_held(1);
     // longer than the test waits
     bench.service.stop(Some(3600.0));
     bench.service.stop(Some(3600.0));
@@ -513,7 +513,7 @@ fn what_does_not_end_when_asked_is_killed() {
     }
     let address = bench.service.address().inet().unwrap();
     let endless = std::thread::spawn(move || ask(address, "/held/for-ever"));
-    bench.until_busy(1);
+    bench.until_held(1);
     bench.service.stop(Some(0.2));
     bench.wait_for(|event| *event == Event::Stopped);
     assert_eq!(bench.folder().running(), [] as [i32; 0]);
