@@ -22,6 +22,7 @@ use answer::Answer;
 use engine::with_names;
 use exchange::Trace;
 use fault::Fault;
+use grammar::hex;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -323,7 +324,7 @@ impl Cell {
             Field::Auth | Field::Session | Field::Job => return Err(Fault::GONE),
             Field::Trace => answer.of_trace(&self.trace(), self.joined_header(b"tracestate")),
             Field::Host => answer.string(self.header(b"host").unwrap_or_default()),
-            Field::Id => answer.owned_string(format!("{:016x}", head.id).into_bytes()),
+            Field::Id => answer.owned_string(hex::digits(head.id).to_vec()),
             Field::Route => match route {
                 Some(route) => answer.owned_string(route.pattern.clone().into_bytes()),
                 None => answer.missing_string(),

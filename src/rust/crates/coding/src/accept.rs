@@ -1,35 +1,65 @@
 //! What `Accept-Encoding` asks for (RFC 9110 section 12.5.3).
 
 use crate::Coding;
+use kept::Latest;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// Those of the codings `offered`, the preferred one first, that a client accepts and does not like less than no
 /// coding: its best first, and of those that it likes the same in the order of the offer. `values` are those of its
 /// fields.
 ///
 /// Without a field, or with an element that is malformed, nothing is packed for it: every client understands that.
-pub fn accepted<'v>(values: impl Iterator<Item = &'v [u8]>, offered: &[Coding]) -> SmallVec<[Coding; 4]> {
-    // quality in thousandths, when given
-    let mut named = [None; Coding::ALL.len()];
-    let mut identity = None;
-    let mut any = None;
-    for value in values.filter_map(|value| std::str::from_utf8(value).ok()) {
+pub fn accepted<'v>(mut values: impl Iterator<Item = &'v [u8]>, offered: &[Coding]) -> SmallVec<[Coding; 4]> {
+    let Some(first) = values.next() else { return SmallVec::new() };
+    let mut weights = BEFORE.with_borrow_mut(|before| before.of(first, Weights::of));
+    values.for_each(|value| weights.add(value));
+    weights.best(offered)
+}
+
+thread_local! {
+    /// what the client before has sent
+    static BEFORE: RefCell<Latest<Weights>> = const { RefCell::new(Latest::new()) };
+}
+
+/// How much a client likes codings: qualities in thousandths, of those that it names.
+#[derive(Debug, Default, Clone, Copy)]
+struct Weights {
+    named: [Option<u16>; Coding::ALL.len()],
+    identity: Option<u16>,
+    any: Option<u16>,
+}
+
+impl Weights {
+    fn of(value: &[u8]) -> Self {
+        let mut weights = Weights::default();
+        weights.add(value);
+        weights
+    }
+
+    /// Those of one more field.
+    fn add(&mut self, value: &[u8]) {
+        let Ok(value) = std::str::from_utf8(value) else { return };
         for (name, quality) in value.split(',').filter_map(preference) {
             match Coding::named(name) {
-                Some(coding) => named[coding as usize] = Some(quality),
-                None if name == "*" => any = Some(quality),
-                None if name.eq_ignore_ascii_case("identity") => identity = Some(quality),
+                Some(coding) => self.named[coding as usize] = Some(quality),
+                None if name == "*" => self.any = Some(quality),
+                None if name.eq_ignore_ascii_case("identity") => self.identity = Some(quality),
                 None => {}
             }
         }
     }
-    let quality = |coding: Coding| named[coding as usize].or(any).unwrap_or(0);
-    let plain = identity.unwrap_or(0);
-    let mut best: SmallVec<[Coding; 4]> =
-        offered.iter().copied().filter(|coding| quality(*coding) > 0 && quality(*coding) >= plain).collect();
-    // stable
-    best.sort_by_key(|coding| u16::MAX - quality(*coding));
-    best
+
+    /// See [`accepted`].
+    fn best(&self, offered: &[Coding]) -> SmallVec<[Coding; 4]> {
+        let quality = |coding: Coding| self.named[coding as usize].or(self.any).unwrap_or(0);
+        let plain = self.identity.unwrap_or(0);
+        let mut best: SmallVec<[Coding; 4]> =
+            offered.iter().copied().filter(|coding| quality(*coding) > 0 && quality(*coding) >= plain).collect();
+        // stable
+        best.sort_by_key(|coding| u16::MAX - quality(*coding));
+        best
+    }
 }
 
 /// One element of the list: `gzip`, `gzip;q=0.5`. `None` when it is malformed.

@@ -1,7 +1,7 @@
 //! Checks of a request that came through HTTP/2, whose header section the library reads, and of what both versions
 //! share.
 
-use super::h1::{expectations, is_continue, is_host, is_target};
+use super::h1::{expectations, is_continue, is_host_of_request, is_target};
 use crate::connection::Connection;
 use crate::head::{Head, Version};
 use crate::response::Failure;
@@ -56,7 +56,7 @@ fn http2(request: &Head, limits: &Limits) -> Result<(), Failure> {
     match (hosts.next(), hosts.next()) {
         (_, Some(_)) => return Err(bad("repeated Host")),
         (None, _) => return Err(bad("missing :authority")),
-        (Some(host), None) if !is_host(host) => return Err(bad("malformed :authority")),
+        (Some(host), None) if !is_host_of_request(host) => return Err(bad("malformed :authority")),
         _ => {}
     }
     let too_large = |why| Failure::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, why);

@@ -3,6 +3,7 @@
 //! A thread keeps the memory of those that have ended for the next ones: most requests allocate nothing for their head.
 
 use crate::budget::{BodyRoom, Budget, SHORT_HEAD};
+use crate::names::Names;
 use crate::response::Failure;
 use h2::ext::Protocol;
 use http::header::HOST;
@@ -101,6 +102,7 @@ impl Head {
         head.before = self.before;
         head.fields.text.clone_from(&self.fields.text);
         head.fields.spans.clone_from(&self.fields.spans);
+        head.fields.names = self.fields.names;
         head
     }
 
@@ -262,6 +264,8 @@ pub struct Fields {
     /// names and values, one after the other
     text: Vec<u8>,
     spans: Vec<Span>,
+    /// those that were taken out among them
+    names: Names,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -275,6 +279,7 @@ impl Fields {
     fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
+        self.names = Names::default();
     }
 
     /// Bytes that there is room for.
@@ -291,6 +296,7 @@ impl Fields {
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>), value: &[u8]) {
         let at = self.text.len();
         write(&mut self.text);
+        self.names.add(&self.text[at..]);
         let name = self.text.len() - at;
         self.text.extend_from_slice(value);
         // header sections are limited to far less than 4 GB
@@ -343,7 +349,8 @@ impl Fields {
 
     /// The values of all fields of this name, which is in lower case.
     pub fn named<'a, 'n>(&'a self, name: &'n [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
-        self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
+        let spans = if self.names.may_have(name) { &self.spans[..] } else { &[] };
+        spans.iter().map(|span| self.field(*span)).filter(move |(n, _)| *n == name).map(|(_, value)| value)
     }
 
     /// The values of all fields of this name.

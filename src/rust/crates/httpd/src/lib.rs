@@ -28,6 +28,7 @@ mod head;
 mod linger;
 mod listen;
 mod memory;
+mod names;
 mod new_connections;
 mod places;
 mod preamble;

@@ -1,9 +1,15 @@
-//! How much memory a buffer keeps for its next use. One that was needed for something long goes back to that: otherwise
+//! What is kept for the next use: how much memory of a buffer, and what came of a text ([`Latest`]).
+//!
+//! A buffer keeps memory for its next use. One that was needed for something long goes back to that: otherwise
 //! a single long answer would be paid for as long as the process lives. One rule for all buffers that are used again;
 //! docs/decisions/0076-what-buffers-keep.md says which there are. Not for limits on what may wait: those are settings,
 //! or stand beside what waits.
 
 #![forbid(unsafe_code)]
+
+mod latest;
+
+pub use latest::Latest;
 
 /// Bytes that a buffer keeps of which a thread, a process or a client's end has one: usual messages fit in, and ten of
 /// them are still little.

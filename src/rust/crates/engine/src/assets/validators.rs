@@ -1,10 +1,11 @@
 //! Which version of a file there is, and whether a request is about it (RFC 9110 sections 8.8 and 13).
 
 use super::root::Opened;
+use bytes::Bytes;
+use grammar::hex;
 use http::header::{ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use httpd::{ascii, Fields, ResponseFields};
-use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What the conditions of a request come to.
@@ -132,14 +133,14 @@ enum Comparison {
 fn etag(opened: &Opened) -> HeaderValue {
     let (seconds, nanoseconds) = opened.modified();
     // four numbers of at most 16 hexadecimal digits, three '-' and two quotes
-    let mut text = [0u8; 72];
-    let mut free = &mut text[..];
-    let written = write!(free, "\"{:x}-{:x}-{:x}-{:x}\"", opened.stat.st_ino, opened.size(), seconds, nanoseconds);
-    let length = 72 - free.len();
-    match written.map(|()| HeaderValue::from_bytes(&text[..length])) {
-        Ok(Ok(value)) => value,
-        _ => unreachable!("hexadecimal digits fit and are valid in a header"),
+    let mut text = Vec::with_capacity(72);
+    let parts = [opened.stat.st_ino, opened.size(), seconds as u64, nanoseconds];
+    for (number, before) in parts.into_iter().zip(*b"\"---") {
+        text.push(before);
+        hex::push(number, &mut text);
     }
+    text.push(b'"');
+    HeaderValue::from_maybe_shared(Bytes::from(text)).expect("digits are valid in a header")
 }
 
 fn modified(opened: &Opened, now: SystemTime) -> Option<SystemTime> {

@@ -192,17 +192,20 @@ fn seconds(ms: u64) -> u64 {
 }
 
 /// Says in a response by which limits its request was counted, and how the client stands.
-pub fn describe<'l>(standings: impl Iterator<Item = (&'l Limit, Standing)>, fields: &mut ResponseFields) {
-    let (mut policies, mut all) = (String::with_capacity(USUAL), String::with_capacity(USUAL));
+pub fn describe<'l>(standings: impl Iterator<Item = (&'l Limit, Standing)> + Clone, fields: &mut ResponseFields) {
+    let mut text = String::with_capacity(USUAL);
+    for (limit, _) in standings.clone() {
+        text.extend([if text.is_empty() { "" } else { ", " }, &limit.policy]);
+    }
+    if text.is_empty() {
+        return;
+    }
+    fields.set(&POLICY, &text);
+    text.clear();
     let mut digits = itoa::Buffer::new();
     for (limit, standing) in standings {
-        let comma = if all.is_empty() { "" } else { ", " };
-        policies.extend([comma, &limit.policy]);
-        all.extend([comma, &limit.name, ";r=", digits.format(standing.remaining)]);
-        all.extend([";t=", digits.format(seconds(standing.reset))]);
+        text.extend([if text.is_empty() { "" } else { ", " }, &limit.name, ";r=", digits.format(standing.remaining)]);
+        text.extend([";t=", digits.format(seconds(standing.reset))]);
     }
-    if !all.is_empty() {
-        fields.set(&POLICY, policies);
-        fields.set(&STANDING, all);
-    }
+    fields.set(&STANDING, &text);
 }

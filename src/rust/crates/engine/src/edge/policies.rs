@@ -20,6 +20,8 @@ use super::session::{Session, SessionConfig};
 use observe::Log;
 use router::{Pattern, Prefixes, Reach};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A policy, as an app has registered it.
@@ -80,22 +82,54 @@ pub enum Policy {
     Decompress(Decompress),
 }
 
+/// Which kind a policy is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cors,
+    Csrf,
+    Cache,
+    Auth,
+    Session,
+    UnlessSet,
+    Compress,
+    Decompress,
+    /// all of them count, and not only the closest: it is the last one here
+    Limit,
+}
+
 impl Policy {
-    /// Whether a closer one of the same kind takes its place.
-    fn gives_way_to(&self, closer: &Policy) -> bool {
+    fn kind(&self) -> Kind {
         match self {
-            Policy::Cors(_) => matches!(closer, Policy::Cors(_)),
-            Policy::Csrf(_) => matches!(closer, Policy::Csrf(_)),
-            Policy::Cache(_) => matches!(closer, Policy::Cache(_)),
-            Policy::Auth(_) => matches!(closer, Policy::Auth(_)),
-            Policy::UnlessSet(_) => matches!(closer, Policy::UnlessSet(_)),
-            Policy::Session(_) => matches!(closer, Policy::Session(_)),
-            Policy::Compress(_) => matches!(closer, Policy::Compress(_)),
-            Policy::Decompress(_) => matches!(closer, Policy::Decompress(_)),
-            Policy::Limit(_) => false,
+            Policy::Cors(_) => Kind::Cors,
+            Policy::Limit(_) => Kind::Limit,
+            Policy::Csrf(_) => Kind::Csrf,
+            Policy::Cache(_) => Kind::Cache,
+            Policy::Auth(_) => Kind::Auth,
+            Policy::Session(_) => Kind::Session,
+            Policy::UnlessSet(_) => Kind::UnlessSet,
+            Policy::Compress(_) => Kind::Compress,
+            Policy::Decompress(_) => Kind::Decompress,
         }
     }
+
+    /// Whether a closer one of the same kind takes its place.
+    fn gives_way_to(&self, closer: &Policy) -> bool {
+        self.kind() != Kind::Limit && self.kind() == closer.kind()
+    }
 }
+
+/// The policies that cover a request, by the numbers of their rules. They are looked for once: paths are compared for
+/// that.
+#[derive(Debug, Clone, Default)]
+pub struct Covering {
+    /// of each kind but limits, the closest one
+    closest: [Option<Number>; Kind::Limit as usize],
+    /// in the order of their registration
+    limits: SmallVec<[Number; 2]>,
+}
+
+/// Of a rule: its index, and 1.
+type Number = NonZeroU32;
 
 #[derive(Debug)]
 struct Rule {
@@ -106,8 +140,7 @@ struct Rule {
 /// A rule that a route has.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// index
-    rule: u32,
+    rule: Number,
     /// whether it covers some paths of the route only
     by_path: bool,
 }
@@ -247,16 +280,37 @@ impl Policies {
         self.rules.is_empty()
     }
 
-    /// Those that cover a request for a path, the closest first. `route` is the one that takes it, if one does.
-    pub fn of<'a, 'p>(
-        &'a self,
-        route: Option<u32>,
-        raw_path: &'p str,
-    ) -> impl Iterator<Item = &'a Policy> + use<'a, 'p> {
+    /// Those that cover a request for a path. `route` is the one that takes it, if one does.
+    pub fn covering(&self, route: Option<u32>, raw_path: &str) -> Covering {
         let entries = route.and_then(|route| self.of_routes.get(route as usize)).unwrap_or(&self.of_others);
-        entries.iter().filter_map(move |entry| {
-            let rule = &self.rules[entry.rule as usize];
-            (!entry.by_path || rule.prefixes.cover(raw_path)).then_some(&rule.policy)
+        let mut covering = Covering::default();
+        // the closest ones first
+        for entry in entries {
+            let rule = self.rule(entry.rule);
+            match covering.closest.get_mut(rule.policy.kind() as usize) {
+                Some(Some(_)) => {}
+                _ if entry.by_path && !rule.prefixes.cover(raw_path) => {}
+                Some(closest) => *closest = Some(entry.rule),
+                None => covering.limits.push(entry.rule),
+            }
+        }
+        covering.limits.reverse();
+        covering
+    }
+
+    fn rule(&self, number: Number) -> &Rule {
+        &self.rules[number.get() as usize - 1]
+    }
+
+    fn closest(&self, covering: &Covering, kind: Kind) -> Option<&Policy> {
+        covering.closest[kind as usize].map(|number| &self.rule(number).policy)
+    }
+
+    /// The limits that cover a request.
+    pub fn limits<'a>(&'a self, covering: &'a Covering) -> impl Iterator<Item = &'a Limit> {
+        covering.limits.iter().filter_map(|number| match &self.rule(*number).policy {
+            Policy::Limit(limit) => Some(limit),
+            _ => None,
         })
     }
 
@@ -272,22 +326,34 @@ impl Policies {
             _ => None,
         })
     }
+}
 
-    /// The cache that responses are kept in.
-    pub fn cache(&self, route: Option<u32>, raw_path: &str) -> Option<&Arc<Cache>> {
-        self.of(route, raw_path).find_map(|policy| match policy {
-            Policy::Cache(cache) => Some(cache),
-            _ => None,
-        })
-    }
+/// A method for each kind of which the closest counts.
+macro_rules! closest {
+    ($($doc:literal $name:ident: $kind:ident($policy:ty)),+) => {
+        impl Policies {
+            $(
+                #[doc = $doc]
+                pub fn $name(&self, covering: &Covering) -> Option<&$policy> {
+                    match self.closest(covering, Kind::$kind)? {
+                        Policy::$kind(policy) => Some(policy),
+                        _ => None,
+                    }
+                }
+            )+
+        }
+    };
+}
 
-    /// The one about pages of other origins.
-    pub fn cors(&self, route: Option<u32>, raw_path: &str) -> Option<&Cors> {
-        self.of(route, raw_path).find_map(|policy| match policy {
-            Policy::Cors(cors) => Some(cors),
-            _ => None,
-        })
-    }
+closest! {
+    "The one about pages of other origins." cors: Cors(Cors),
+    "The one about requests that other sites' pages send." csrf: Csrf(Csrf),
+    "The cache that responses are kept in." cache: Cache(Arc<Cache>),
+    "How clients authenticate." auth: Auth(Auth),
+    "What is kept with clients." session: Session(Session),
+    "Fields that responses have unless they are set." unless_set: UnlessSet(UnlessSet),
+    "How responses are packed." compress: Compress(Compress),
+    "How bodies of requests are unpacked." decompress: Decompress(Decompress)
 }
 
 /// The ways to authenticate that cover the same paths as this one, and whether it is the last of them.
@@ -305,10 +371,12 @@ fn alternatives(configs: &[PolicyConfig], at: usize) -> (Vec<&AuthConfig>, bool)
 fn entries(rules: &[Rule], reach: impl Fn(&Rule) -> Reach) -> Box<[Entry]> {
     let mut entries: Vec<Entry> = Vec::new();
     for (index, rule) in rules.iter().enumerate().rev() {
-        let gives_way = |entry: &Entry| !entry.by_path && rule.policy.gives_way_to(&rules[entry.rule as usize].policy);
+        let policy = |entry: &Entry| &rules[entry.rule.get() as usize - 1].policy;
+        let gives_way = |entry: &Entry| !entry.by_path && rule.policy.gives_way_to(policy(entry));
         let reach = reach(rule);
-        if reach != Reach::Never && !entries.iter().any(gives_way) {
-            entries.push(Entry { rule: index as u32, by_path: reach == Reach::ByPath });
+        let is_wanted = reach != Reach::Never && !entries.iter().any(gives_way);
+        if let Some(rule) = Number::new(index as u32 + 1).filter(|_| is_wanted) {
+            entries.push(Entry { rule, by_path: reach == Reach::ByPath });
         }
     }
     entries.into()

@@ -46,7 +46,9 @@ pub fn begin(state: &State, route: &Route<'_>) -> Looked {
         return Looked::GoOn;
     }
     let head = &state.head;
-    let Some(cache) = route.app.policies.cache(Some(route.number), head.path()) else { return Looked::GoOn };
+    let covered = state.covered.get();
+    let cache = covered.and_then(|covered| covered.app.policies.cache(&covered.covering));
+    let Some(cache) = cache else { return Looked::GoOn };
     let mut request = said(head, state.connection());
     // also by a field that no cache knows of
     request.has_credentials |= state.who().is_some();

@@ -8,13 +8,10 @@
 use super::state::{Covered, Passed, State};
 use crate::app::App;
 use crate::context::Context;
-use crate::edge::auth::{Auth, Question, Verdict};
-use crate::edge::compress::Compress;
+use crate::edge::auth::{Question, Verdict};
 use crate::edge::counts::Standings;
-use crate::edge::csrf::Csrf;
-use crate::edge::decompress::Decompress;
 use crate::edge::limits::{self, Asking, Limit};
-use crate::edge::policies::{Policies, Policy};
+use crate::edge::policies::{Covering, Policies};
 use crate::edge::session::{Opened, Session};
 use crate::edge::{cors, counts::Charge};
 use crate::pool::Current;
@@ -57,7 +54,7 @@ pub fn judge(
         None => {
             if cors::is_preflight(head) {
                 // what is asked is what other methods of the path may do: no matter what takes `OPTIONS`
-                if let Some(cors) = app.policies.cors(None, head.path()) {
+                if let Some(cors) = app.policies.cors(&app.policies.covering(None, head.path())) {
                     return Ok(Judged::Answer(cors.preflight(head, methods(app))));
                 }
             }
@@ -68,19 +65,23 @@ pub fn judge(
         Some(covered) => Some(covered),
     };
     let (app, route) = covered.map_or((app, route), |covered| (&covered.app, covered.route));
+    let policies = &app.policies;
     let mut asking = Asking { head, client: state.client(), route, params, who: None };
-    let Found { limits, csrf, auth, compress, decompress } = Found::of(&app.policies, &asking);
     let covered = match covered {
         Some(covered) => covered,
         None => {
-            let (standings, refused) = charge(&app.policies, &limits, &asking, false);
+            let covering = policies.covering(route, head.path());
+            let (standings, refused) = charge(policies, &covering, &asking, false);
             // a page that is worked on gets a script from the server, which has to find its place in it
-            let wanted = compress.filter(|_| context.development.is_none());
-            let wanted = wanted.and_then(|compress| compress.wanted(head, state.connection(), auth.is_some()));
+            let wanted = policies.compress(&covering).filter(|_| context.development.is_none());
+            let asks_who = policies.auth(&covering).is_some();
+            let wanted = wanted.and_then(|compress| compress.wanted(head, state.connection(), asks_who));
+            let decompress = policies.decompress(&covering);
             let decoding = decompress.map_or(Ok(None), |decompress| decompress.judge(head));
             let covered = Covered {
                 app: app.clone(),
                 route,
+                covering,
                 standings,
                 wanted,
                 decoding: decoding.as_ref().map_or(None, |decoding| *decoding),
@@ -92,7 +93,7 @@ pub fn judge(
                 return Err(refused);
             }
             // a handshake says by itself which pages may open a WebSocket
-            if let Some(csrf) = csrf.filter(|_| !ws::is_wanted(head)) {
+            if let Some(csrf) = policies.csrf(&covered.covering).filter(|_| !ws::is_wanted(head)) {
                 csrf.judge(head)?;
             }
             decoding?;
@@ -100,7 +101,7 @@ pub fn judge(
         }
     };
     let heard = state.heard.get();
-    let verdict = match (app.policies.login(head.path()), auth, heard) {
+    let verdict = match (policies.login(head.path()), policies.auth(&covered.covering), heard) {
         (Some((login, place)), ..) => login.answer(place, head, state.is_https(), heard, seconds())?,
         (None, None, _) => Verdict::Passes(None),
         (None, Some(auth), Some(heard)) => Verdict::Passes(Some(auth.decide(heard)?)),
@@ -112,48 +113,20 @@ pub fn judge(
         Verdict::Answer(answer) => return Ok(Judged::Answer(answer)),
     };
     asking.who = who.as_deref();
-    let (standings, refused) = charge(&app.policies, &limits, &asking, true);
+    let (standings, refused) = charge(policies, &covered.covering, &asking, true);
     let _ = covered.passed.set(Passed { who, standings });
     refused.map_or(Ok(Judged::Passes), Err)
 }
 
-/// The policies that cover a request; of a kind of which one counts, the closest.
-struct Found<'a> {
-    /// as clients are told of them: in the order of their registration
-    limits: SmallVec<[&'a Limit; 2]>,
-    csrf: Option<&'a Csrf>,
-    auth: Option<&'a Auth>,
-    compress: Option<&'a Compress>,
-    decompress: Option<&'a Decompress>,
-}
-
-impl<'a> Found<'a> {
-    fn of(policies: &'a Policies, asking: &Asking<'_, '_>) -> Self {
-        let mut found = Found { limits: SmallVec::new(), csrf: None, auth: None, compress: None, decompress: None };
-        for policy in policies.of(asking.route, asking.head.path()) {
-            match policy {
-                Policy::Limit(limit) => found.limits.push(limit),
-                Policy::Csrf(closest) => found.csrf = found.csrf.or(Some(closest)),
-                Policy::Auth(closest) => found.auth = found.auth.or(Some(closest)),
-                Policy::Compress(closest) => found.compress = found.compress.or(Some(closest)),
-                Policy::Decompress(closest) => found.decompress = found.decompress.or(Some(closest)),
-                Policy::Cors(_) | Policy::Cache(_) | Policy::UnlessSet(_) | Policy::Session(_) => {}
-            }
-        }
-        found.limits.reverse();
-        found
-    }
-}
-
-/// Counts a request by those of these limits that need the authenticated client, or by all others. How the client
-/// stands, and whether one of them refuses it.
+/// Counts a request by those of the limits that need the authenticated client, or by all others. How the client stands,
+/// and whether one of them refuses it.
 fn charge(
     policies: &Policies,
-    limits: &[&Limit],
+    covering: &Covering,
     asking: &Asking<'_, '_>,
     by_who: bool,
 ) -> (Vec<(usize, Standing)>, Option<Failure>) {
-    let charges = limits.iter().filter(|limit| limit.needs_who() == by_who);
+    let charges = policies.limits(covering).filter(|limit| limit.needs_who() == by_who);
     let charges: SmallVec<[Charge; 2]> = charges.map(|limit| limit.charge(asking)).collect();
     if charges.is_empty() {
         return (Vec::new(), None);
@@ -195,11 +168,8 @@ pub fn keep_session(state: &State, response: &mut Response) -> Result<(), String
 }
 
 fn session_of(state: &State) -> Option<&Session> {
-    let covered = state.covered.get()?;
-    covered.app.policies.of(covered.route, state.head.path()).find_map(|policy| match policy {
-        Policy::Session(session) => Some(session),
-        _ => None,
-    })
+    let Covered { app, covering, .. } = state.covered.get()?;
+    app.policies.session(covering)
 }
 
 /// Since 1970: what tokens and cookies are dated by.
@@ -217,15 +187,18 @@ fn refused<'a>(policies: &'a Policies, charges: &[Charge], counted: &Standings) 
 /// Adds to a response what policies say of it. `failed`: it was made of a failure.
 pub fn dress(state: &State, failed: bool, response: &mut Response, context: &Context) {
     match state.covered.get() {
-        Some(Covered { app, route, standings, passed, .. }) => {
-            add_fields(&app.policies, *route, state, response);
+        Some(Covered { app, covering, standings, passed, .. }) => {
+            add_fields(&app.policies, covering, state, response);
             let by_who = passed.get().map(|passed| &passed.standings);
             let standings = standings.iter().chain(by_who.into_iter().flatten());
             let standings = standings.filter_map(|(limit, standing)| Some((app.policies.limit(*limit)?, *standing)));
             limits::describe(standings, &mut response.fields);
         }
         // refused before it was routed; otherwise there is none, or it was a pre-flight, whose answer is whole
-        None if failed => add_fields(&context.app().policies, None, state, response),
+        None if failed => {
+            let policies = &context.app().policies;
+            add_fields(policies, &policies.covering(None, state.head.path()), state, response);
+        }
         None => {}
     }
 }
@@ -236,44 +209,29 @@ pub fn vary(state: &State, mut response: Response) -> Response {
     if response.fields.get(&CONTENT_ENCODING).is_none() {
         return response;
     }
-    if let Some(Covered { app, route, .. }) = state.covered.get() {
-        let compress = app.policies.of(*route, state.head.path()).find_map(|policy| match policy {
-            Policy::Compress(compress) => Some(compress),
-            _ => None,
-        });
-        if let Some(compress) = compress {
+    if let Some(Covered { app, covering, .. }) = state.covered.get() {
+        if let Some(compress) = app.policies.compress(covering) {
             compress.dress(&mut response);
         }
     }
     response
 }
 
-fn add_fields(policies: &Policies, route: Option<u32>, state: &State, response: &mut Response) {
+fn add_fields(policies: &Policies, covering: &Covering, state: &State, response: &mut Response) {
     // a WebSocket belongs to the page that has opened it, and to no cache
-    if policies.is_empty() || response.body.is_websocket() {
+    if response.body.is_websocket() {
         return;
     }
-    let head = &state.head;
-    let (mut cors, mut unless_set, mut auth, mut compress) = (None, None, None, None);
-    for policy in policies.of(route, head.path()) {
-        match policy {
-            Policy::Cors(closest) => cors = cors.or(Some(closest)),
-            Policy::UnlessSet(closest) => unless_set = unless_set.or(Some(closest)),
-            Policy::Auth(closest) => auth = auth.or(Some(closest)),
-            Policy::Compress(closest) => compress = compress.or(Some(closest)),
-            Policy::Limit(_) | Policy::Csrf(_) | Policy::Cache(_) | Policy::Session(_) | Policy::Decompress(_) => {}
-        }
-    }
-    if let Some(auth) = auth {
+    if let Some(auth) = policies.auth(covering) {
         auth.dress(&mut response.fields);
     }
-    if let Some(cors) = cors {
-        cors.dress(head, &mut response.fields);
+    if let Some(cors) = policies.cors(covering) {
+        cors.dress(&state.head, &mut response.fields);
     }
-    if let Some(unless_set) = unless_set {
+    if let Some(unless_set) = policies.unless_set(covering) {
         unless_set.dress(&mut response.fields);
     }
-    if let Some(compress) = compress {
+    if let Some(compress) = policies.compress(covering) {
         compress.dress(response);
     }
 }

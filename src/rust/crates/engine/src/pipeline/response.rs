@@ -16,6 +16,7 @@ use ::http::header::STRICT_TRANSPORT_SECURITY;
 use ::http::{Method, StatusCode};
 use admission::Late;
 use exchange::Answer;
+use grammar::hex;
 use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role, REQUEST_ID};
 use observe::metrics::Refusal;
 use observe::Level;
@@ -104,7 +105,7 @@ fn name(state: &State, response: &mut Response) {
     if response.fields.get(&REQUEST_ID).is_none() {
         match state.given_id() {
             Some(given) => response.fields.add(&REQUEST_ID, given),
-            None => response.fields.add(&REQUEST_ID, format!("{:016x}", state.id)),
+            None => response.fields.add(&REQUEST_ID, hex::digits(state.id)),
         }
     }
 }

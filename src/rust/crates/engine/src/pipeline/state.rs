@@ -6,6 +6,7 @@ use crate::edge::auth::Heard;
 use crate::edge::cache::Making;
 use crate::edge::compress::Wanted;
 use crate::edge::early_hints;
+use crate::edge::policies::Covering;
 use crate::pool::Current;
 use admission::rate::Standing;
 use bytes::Bytes;
@@ -63,6 +64,7 @@ pub struct Asked {
 pub struct Covered {
     pub app: Arc<Current>,
     pub route: Option<u32>,
+    pub covering: Covering,
     /// how the client stands by limits, by their numbers
     pub standings: Vec<(usize, Standing)>,
     /// how the answer is packed, if it is to be
@@ -109,13 +111,20 @@ impl State {
     pub fn unawaited(asked: &State) -> Self {
         let connection = asked.connection().clone();
         let covered = OnceLock::new();
-        if let Some(Covered { app, route, wanted, passed, .. }) = asked.covered.get() {
+        if let Some(Covered { app, route, covering, wanted, passed, .. }) = asked.covered.get() {
             // of the same client, and it counts for no limit
             let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Vec::new() });
             let passed = passed.map_or_else(OnceLock::new, OnceLock::from);
-            let (app, route, wanted) = (app.clone(), *route, wanted.clone());
-            let renewal = OnceLock::new();
-            let _ = covered.set(Covered { app, route, standings: Vec::new(), wanted, decoding: None, passed, renewal });
+            let _ = covered.set(Covered {
+                app: app.clone(),
+                route: *route,
+                covering: covering.clone(),
+                standings: Vec::new(),
+                wanted: wanted.clone(),
+                decoding: None,
+                passed,
+                renewal: OnceLock::new(),
+            });
         }
         State {
             id: connection.server().next_id(),

@@ -5,7 +5,7 @@
 //! Names with `_`, which CGI-style names confuse with `-`, are noted: see `underscores`. Neighbours: `target`, `body`
 //! (what comes after it), `connection` (which feeds it).
 
-use super::target::{is_host, set_target};
+use super::target::{is_host_of_request, set_target};
 use super::{refuse, refuse_over, Refusal};
 use crate::head::{Head, Version};
 use admission::Limits;
@@ -189,7 +189,7 @@ impl Known {
 
     fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
         self.hosts += 1;
-        if is_host(value) {
+        if is_host_of_request(value) {
             Ok(())
         } else {
             Err(refuse(400, "malformed Host"))

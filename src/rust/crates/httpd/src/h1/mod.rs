@@ -16,7 +16,7 @@ mod tests;
 pub use body::{BodyReader, Piece};
 pub use connection::{Ended, Http1Connection, Switched};
 pub use head::{expectations, is_continue, HeadReader};
-pub use target::{is_host, is_target};
+pub use target::{is_host, is_host_of_request, is_target};
 
 use crate::response::Failure;
 use http::StatusCode;

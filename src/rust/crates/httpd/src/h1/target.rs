@@ -4,7 +4,9 @@
 use crate::head::Content;
 use grammar::bytes::alphanumeric_or;
 use http::{Method, Uri};
+use kept::Latest;
 use memchr::{memchr, memmem};
+use std::cell::RefCell;
 
 /// `reg-name` (RFC 3986 section 3.2.2).
 const HOST_NAME: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%");
@@ -55,6 +57,16 @@ fn is_authority_sound(target: &[u8]) -> bool {
         None => true,
         Some(at) => is_host(target[at + 3..].split(|b| matches!(b, b'/' | b'?')).next().unwrap_or_default()),
     }
+}
+
+thread_local! {
+    /// what the request before has named
+    static HOST_BEFORE: RefCell<Latest<bool>> = const { RefCell::new(Latest::new()) };
+}
+
+/// The same as [`is_host`] of what requests name, each of them.
+pub fn is_host_of_request(value: &[u8]) -> bool {
+    HOST_BEFORE.with_borrow_mut(|before| before.of(value, is_host))
 }
 
 /// `uri-host [ ":" port ]` (RFC 9110 section 7.2): a name, an IPv4 address, or an IPv6 address in brackets.

@@ -1,11 +1,13 @@
 //! The header fields of a response, as text: most go to HTTP/1.1 connections, which send it as it is.
 
+use crate::names::Names;
 use bytes::Bytes;
 use grammar::bytes::{is_token, is_value};
 use grammar::trailers;
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// See the module. What frames a message is not in the text.
 #[derive(Debug, Default, Clone)]
@@ -21,16 +23,7 @@ pub struct ResponseFields {
     /// what a handler says to whoever makes its response, and not to the client
     pub aside: Option<Vec<u8>>,
     has_date: bool,
-    /// which names may be here, by their [`bit`]s: most questions are about one that is not, and need no search
-    names: u64,
-}
-
-/// One of 64 bits, in either case of a name. The factors keep the usual names apart.
-const fn bit(name: &[u8]) -> u64 {
-    match name {
-        [first, .., last] => 1 << ((name.len() + 2 * (*first | 32) as usize + 60 * (*last | 32) as usize) % 64),
-        _ => 1,
-    }
+    names: Names,
 }
 
 /// Names and values in a text, in their order.
@@ -48,10 +41,10 @@ fn value_of<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
 }
 
 /// Of those in [`ALONE`].
-const ALONE_NAMES: u64 = bit(b"content-type") | bit(b"x-content-type-options");
+const ALONE_NAMES: Names = Names::of(b"content-type", b"x-content-type-options");
 
 /// Room for the usual ones: bytes, and their number.
-const USUAL: usize = 128;
+const USUAL: usize = 192;
 const USUAL_FIELDS: usize = 8;
 
 macro_rules! alone {
@@ -64,6 +57,10 @@ macro_rules! alone {
 /// nor put together for each.
 const ALONE: [(&str, &str); 3] =
     [alone!("text/plain; charset=utf-8"), alone!("application/json"), alone!("text/html; charset=utf-8")];
+
+/// Fields whose values are of one response. HTTP/2 remembers fields for the next responses of a connection (RFC 7541),
+/// and compares each new one with all of its name: not with these, which would take all the room there.
+const OF_ONE: [&str; 2] = ["ratelimit", "x-request-id"];
 
 /// A handler may set this many: HTTP/2's library cannot hold more than 24,576 different ones.
 const MOST: usize = 16 << 10;
@@ -166,8 +163,17 @@ impl ResponseFields {
     /// The name is in lower case.
     fn push(&mut self, name: &[u8], value: &[u8]) {
         self.has_date |= name == DATE.as_str().as_bytes();
-        self.names |= bit(name);
-        let text = self.text.to_mut();
+        self.names.add(name);
+        let text = match &mut self.text {
+            Cow::Owned(text) => text,
+            Cow::Borrowed(text) => {
+                // with room for what every response has
+                let mut owned = Vec::with_capacity(text.len() + USUAL);
+                owned.extend_from_slice(text);
+                self.text = Cow::Owned(owned);
+                self.text.to_mut()
+            }
+        };
         text.reserve(name.len() + value.len() + 4);
         text.extend_from_slice(name);
         text.extend_from_slice(b": ");
@@ -201,17 +207,23 @@ impl ResponseFields {
     }
 
     fn first(&self, name: &[u8]) -> Option<&[u8]> {
-        if self.names & bit(name) == 0 {
-            return None;
-        }
-        let mut rest = &self.text[..];
-        loop {
-            let (line, others) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
-            match value_of(line, name) {
-                Some(value) => return Some(value),
-                None => rest = others,
+        self.places(name).next().map(|place| &self.text[place])
+    }
+
+    /// Where the values of all fields of this name are in the text.
+    #[inline]
+    fn places<'a, 'n>(&'a self, name: &'n [u8]) -> impl Iterator<Item = Range<usize>> + use<'a, 'n> {
+        let mut at = if self.names.may_have(name) { 0 } else { self.text.len() };
+        std::iter::from_fn(move || {
+            while at < self.text.len() {
+                let start = at;
+                at += memchr::memchr(b'\n', &self.text[start..])? + 1;
+                if let Some(value) = value_of(&self.text[start..at], name) {
+                    return Some(at - 2 - value.len()..at - 2);
+                }
             }
-        }
+            None
+        })
     }
 
     /// Takes all fields of this name out.
@@ -238,7 +250,7 @@ impl ResponseFields {
         others.all().for_each(|(name, _)| self.remove_all(name));
         self.text.to_mut().extend_from_slice(&others.text);
         self.has_date |= others.has_date;
-        self.names |= others.names;
+        self.names.add_all(others.names);
     }
 
     /// Puts a field in the place of all of its name. Not for those that frame the message or are about the connection.
@@ -256,28 +268,30 @@ impl ResponseFields {
 
     /// Adds an element to a field that is a list (RFC 9110 section 5.6.1), unless the list has it, or `*`.
     pub fn set_in_list(&mut self, name: &HeaderName, element: &str) {
-        let name = name.as_str().as_bytes();
-        if self.first(name).is_none() {
-            return self.push(name, element.as_bytes());
+        let mut places = self.places(name.as_str().as_bytes());
+        let (place, has_others) = (places.next(), places.next().is_some());
+        drop(places);
+        let Some(place) = place else { return self.add(name, element) };
+        if has_others {
+            self.make_one(name.as_str().as_bytes());
+            return self.set_in_list(name, element);
         }
-        // in one field: programs that read only the first of several are not rare
-        let (mut list, mut others) = (Vec::with_capacity(USUAL), Vec::with_capacity(self.text.len() + USUAL));
-        for line in self.text.split_inclusive(|&b| b == b'\n') {
-            match value_of(line, name) {
-                Some([]) => {}
-                Some(value) => {
-                    list.extend_from_slice(value);
-                    list.extend_from_slice(b", ");
-                }
-                None => others.extend_from_slice(line),
-            }
-        }
+        let list = &self.text[place.clone()];
         let is_there = |one: &[u8]| one == b"*" || one.eq_ignore_ascii_case(element.as_bytes());
-        if !list.split(|&b| b == b',').any(|one| is_there(one.trim_ascii())) {
-            list.extend_from_slice(element.as_bytes());
-            self.text = Cow::Owned(others);
-            self.push(name, &list);
+        if list.split(|&b| b == b',').any(|one| is_there(one.trim_ascii())) {
+            return;
         }
+        let comma = if list.is_empty() { "" } else { ", " };
+        self.text.to_mut().splice(place.end..place.end, comma.bytes().chain(element.bytes()));
+    }
+
+    /// Makes one field of all that are lists of this name: programs that read only the first of several are not rare.
+    fn make_one(&mut self, name: &[u8]) {
+        let lists: Vec<&[u8]> =
+            self.places(name).filter(|place| !place.is_empty()).map(|place| &self.text[place]).collect();
+        let list = lists.join(&b", "[..]);
+        self.remove_all(name);
+        self.push(name, &list);
     }
 
     /// Whether they are of a body in JSON.
@@ -301,9 +315,10 @@ impl ResponseFields {
         for (name, value) in all_of(&text) {
             let value = HeaderValue::from_maybe_shared(text.slice_ref(value));
             // both were checked when they were added
-            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), value) {
+            if let (Ok(known), Ok(mut value)) = (HeaderName::from_bytes(name), value) {
+                value.set_sensitive(OF_ONE.iter().any(|one| one.as_bytes() == name));
                 // never too many for it: see `MOST`
-                let _ = map.try_append(name, value);
+                let _ = map.try_append(known, value);
             }
         }
         if let Some(length) = self.length {
@@ -456,8 +471,9 @@ mod tests {
         assert_eq!(with(&[]), "origin");
         assert_eq!(with(&["Accept-Encoding"]), "Accept-Encoding, origin");
         assert_eq!(with(&["a", "", "b,c"]), "a, b,c, origin");
+        assert_eq!(with(&[""]), "origin");
         assert_eq!(with(&["a, Origin"]), "a, Origin");
-        assert_eq!(with(&["a", "*"]), "a | *");
+        assert_eq!(with(&["a", "*"]), "a, *");
         assert_eq!(with(&["x-origin"]), "x-origin, origin");
     }
 
@@ -472,5 +488,8 @@ mod tests {
         let again = ResponseFields::from(map);
         assert_eq!(again.length, Some(7));
         assert_eq!(again.text().len(), fields.text().len());
+        fields.add(&crate::REQUEST_ID, "1");
+        let remembered = |name: &str| !fields.to_map()[name].is_sensitive();
+        assert!(remembered("x") && !remembered("x-request-id"), "each of them would be compared with all others");
     }
 }
