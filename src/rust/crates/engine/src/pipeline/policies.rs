@@ -5,7 +5,7 @@
 //! sites' pages · whether the body can be unpacked · the paths of logins, and authentication · limits by authenticated
 //! client. Cheap checks come before costly ones: a limit by address bounds how many passwords a client may guess.
 
-use super::state::{Covered, Passed, State};
+use super::state::{Counted, Covered, Passed, State};
 use crate::app::App;
 use crate::context::Context;
 use crate::edge::auth::{Question, Verdict};
@@ -15,7 +15,7 @@ use crate::edge::policies::{Covering, Policies};
 use crate::edge::session::{Opened, Session};
 use crate::edge::{cors, counts::Charge};
 use crate::pool::Current;
-use admission::rate::{Refused, Standing};
+use admission::rate::Refused;
 use exchange::now;
 use http::header::CONTENT_ENCODING;
 use httpd::{ws, Failure, Response};
@@ -125,11 +125,11 @@ fn charge(
     covering: &Covering,
     asking: &Asking<'_, '_>,
     by_who: bool,
-) -> (Vec<(usize, Standing)>, Option<Failure>) {
+) -> (Counted, Option<Failure>) {
     let charges = policies.limits(covering).filter(|limit| limit.needs_who() == by_who);
     let charges: SmallVec<[Charge; 2]> = charges.map(|limit| limit.charge(asking)).collect();
     if charges.is_empty() {
-        return (Vec::new(), None);
+        return (Counted::new(), None);
     }
     let counted = policies.store().admit(&charges, now());
     let standings = charges

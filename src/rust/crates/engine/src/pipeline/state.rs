@@ -17,6 +17,7 @@ use httpd::{Client, Connection, Decoding, EarlyHints, Forwarded, Head, OpenReque
 use identity::Who;
 use observe::metrics as counted;
 use observe::{with_names, Level};
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -59,14 +60,16 @@ pub struct Asked {
     pub at: SystemTime,
 }
 
+/// How a client stands by limits, by their numbers: mostly none, or one.
+pub type Counted = SmallVec<[(usize, Standing); 1]>;
+
 /// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
 /// may have taken over meanwhile.
 pub struct Covered {
     pub app: Arc<Current>,
     pub route: Option<u32>,
     pub covering: Covering,
-    /// how the client stands by limits, by their numbers
-    pub standings: Vec<(usize, Standing)>,
+    pub standings: Counted,
     /// how the answer is packed, if it is to be
     pub wanted: Option<Wanted>,
     /// how the body is to be unpacked, if it is packed
@@ -82,7 +85,7 @@ pub struct Passed {
     /// the authenticated client, if any
     pub who: Option<Arc<Who>>,
     /// how the client stands by limits on it
-    pub standings: Vec<(usize, Standing)>,
+    pub standings: Counted,
 }
 
 impl State {
@@ -113,13 +116,13 @@ impl State {
         let covered = OnceLock::new();
         if let Some(Covered { app, route, covering, wanted, passed, .. }) = asked.covered.get() {
             // of the same client, and it counts for no limit
-            let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Vec::new() });
+            let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Counted::new() });
             let passed = passed.map_or_else(OnceLock::new, OnceLock::from);
             let _ = covered.set(Covered {
                 app: app.clone(),
                 route: *route,
                 covering: covering.clone(),
-                standings: Vec::new(),
+                standings: Counted::new(),
                 wanted: wanted.clone(),
                 decoding: None,
                 passed,
