@@ -84,9 +84,9 @@ check_arguments <- function(x, arg, call = sys.call(-1L)) {
 }
 
 # The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process. Value: the
-# same, with the number of cores for "auto".
+# same; for "auto" the number of cores, and 0, which the supervisor has for that.
 as_workers <- function(x, call = sys.call(-1L)) {
-  if (identical(x, "auto")) x <- .Call(C_usable_cores)
+  if (identical(x, "auto")) return(c(.Call(C_usable_cores), 0L))
   right <- "a single integer in 1..1024, or two, c(min, max) with min <= max, or \"auto\""
   fits <- is.numeric(x) && !is.object(x) && length(x) %in% 1:2 && all(is.finite(x)) && all(x == trunc(x)) &&
     all(x >= 1 & x <= 1024) && !is.unsorted(x)

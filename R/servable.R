@@ -2,6 +2,8 @@
 
 # Whether somebody calls a request so. What has another name may be meant for a value of the request.
 is_request_name <- function(name) {
+  # nearly all are: an app may have thousands of handlers
+  if (all(name == "req")) return(rep(TRUE, length(name)))
   grepl("^[._]*req|request|^env$|^environment$|^ctx$|^context$|^[._]*[rxe]?[._]*$", name, ignore.case = TRUE)
 }
 

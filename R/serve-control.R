@@ -99,7 +99,7 @@ dr_reload <- function() {
 #' make it one worker more, and one fewer.
 #'
 #' @param workers How many: an integer of 1 to 1024 for always as many, two integers, `c(min, max)`, for as many as are
-#'   needed within these, or `"auto"` for as many as there are cores.
+#'   needed within these, or `"auto"` for one for each processor, and more while handlers wait.
 #' @returns `NULL`, invisibly.
 #' @section Errors: `drover_error_argument` when `workers` is not as described; `drover_error_not_running` when no
 #'   server runs in this session, or one whose handlers run in the session itself (`workers = 1` of [dr_serve()]).

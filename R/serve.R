@@ -40,8 +40,9 @@
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
 #' @param workers Where handlers run. 1: in this session. A larger integer: in this many worker processes. Two integers,
-#'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. `"auto"`: as many
-#'   as there are processors that this session may use. At most 1024.
+#'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. `"auto"`: in
+#'   one for each processor that this session may use, and in more while requests wait and handlers do, for a database
+#'   or another server, instead of computing: up to `max_workers` of [dr_pool()]. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503. Clients take turns,
@@ -280,13 +281,18 @@ announce <- function(settings, threads, workers, counts, block) {
   shown <- c(
     bound = bound_to(settings$host),
     server$places$apart,
-    threads = as.integer(threads), workers = paste(unique(as.integer(workers)), collapse = "-"),
+    threads = as.integer(threads), workers = workers_text(workers),
     vapply(counts, format, "", scientific = FALSE)
   )
   message(sprintf(
     "drover listening on %s (%s)%s", and_list(server$places$urls), paste0(names(shown), "=", shown, collapse = ", "),
     if (block && isatty(stderr())) "; Ctrl-C stops" else ""
   ))
+}
+
+# As people gave it, from what as_workers() has made of it.
+workers_text <- function(workers) {
+  if (workers[[length(workers)]] == 0L) "auto" else paste(unique(as.integer(workers)), collapse = "-")
 }
 
 # What is bound, where that is more than the URLs say.

@@ -93,9 +93,9 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @param sessions_per_worker How many sessions of an app of Shiny one worker has, a single whole number. Beside the
 #'   workers for pages, workers are forked as visitors come, and each ends when its visitors have gone. `0` for no such
 #'   workers: then all sessions are spread over `workers`, as they are with `workers = 1` and with `start = "spawn"`.
-#' @param max_workers Most workers, those for sessions among them, a single whole number in 0..1024. Further visitors
-#'   share the workers that have sessions. `0` for as many as the memory allows that is free when the server starts: one
-#'   for each 128 MB, at most 200.
+#' @param max_workers Most workers, those for sessions and those of `workers = "auto"` among them, a single whole number
+#'   in 0..1024. Further visitors share the workers that have sessions. `0` for as many as the memory allows that is
+#'   free when the server starts: one for each 128 MB, at most 200.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
 #' @param max_requests Replace a worker after about this many requests, 10 % more or less; 0 for never.

@@ -31,7 +31,10 @@ test_that("what is no size or time is refused with what would be right", {
   expect_error(dr_serve(app, workers = "many"), "or \"auto\", not \"many\"", class = "drover_error_argument")
 })
 
-test_that("workers = \"auto\" is one for each processor that the session may use", {
-  cores <- drover:::check_setting("workers", "auto", NULL)
-  expect_identical(cores, as.integer(system2("nproc", stdout = TRUE)))
+test_that("workers = \"auto\" is one for each processor that the session may use, and more", {
+  workers <- drover:::check_setting("workers", "auto", NULL)
+  expect_identical(workers, c(as.integer(system2("nproc", stdout = TRUE)), 0L))
+  expect_identical(drover:::workers_text(workers), "auto")
+  expect_identical(drover:::workers_text(c(1, 3)), "1-3")
+  expect_error(dr_serve(dr_app(), workers = c(2, 0)), "`workers` must be", class = "drover_error_argument")
 })

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use supervisor::{Event, Failure, Parts, Service};
+use supervisor::{Event, Failure, Parts, Service, AUTO};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
@@ -256,7 +256,8 @@ impl Attendant {
     /// By a signal: as many more, or fewer, at least and at most. One stays.
     fn rescale_by(&self, more: isize) {
         let (min, max) = self.service.scale();
-        let [min, max] = [min, max].map(|count| count.saturating_add_signed(more).max(1));
+        let changed = |count: usize| count.saturating_add_signed(more).max(1);
+        let (min, max) = (changed(min), if max == AUTO { AUTO } else { changed(max) });
         if let Err(why) = self.rescale(min, max) {
             say(&format!("as many workers as before: {why}"));
         }

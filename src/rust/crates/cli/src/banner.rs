@@ -12,7 +12,7 @@ pub(crate) struct Banner {
     has_tls: bool,
     /// below which the app is
     base_path: String,
-    /// `4`, or `1-3`
+    /// `4`, `1-3` or `auto`
     workers: String,
     /// whether there may be more than one
     several: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Banner {
 
 impl Banner {
     pub(crate) fn new(file: String, settings: &Settings, pool: &PoolOptions) -> Self {
-        let several = pool.n_max > 1;
+        let several = pool.n_max != 1;
         let workers = pool.workers();
         // a wrong one is told when the server is opened
         let base_path = settings.base_path().unwrap_or_default().to_owned();

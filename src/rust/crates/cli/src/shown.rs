@@ -9,6 +9,7 @@ use crate::terminal::count;
 use engine::{Figures, JobCounts, RecentError, WorkerStatus};
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
+use supervisor::AUTO;
 
 /// Routes and errors that are shown each second.
 const MOST: usize = 5;
@@ -22,13 +23,13 @@ pub(crate) fn name(status: &Status) -> String {
     format!("{} ({}, process {}{user})", plain(url), plain(&status.file), status.pid)
 }
 
-/// `4 workers`, or `2 to 8 workers`
+/// `4 workers`, `2 to 8 workers`, or `2 workers and more`
 pub(crate) fn scale((min, max): (usize, usize)) -> String {
-    let most = count(max as u64, "worker");
-    if min == max {
-        most
-    } else {
-        format!("{min} to {most}")
+    let workers = |number| count(number as u64, "worker");
+    match max {
+        AUTO => format!("{} and more", workers(min)),
+        _ if min == max => workers(max),
+        _ => format!("{min} to {}", workers(max)),
     }
 }
 
@@ -105,13 +106,13 @@ pub(crate) fn jobs(counts: &JobCounts) -> String {
     format!("jobs: {}\n", list(states.map(|(state, n)| format!("{n} {state}"))))
 }
 
-/// `4 workers`, and of how many where that may change: `4 workers of 2 to 8`
+/// `4 workers`, and of how many where that may change: `4 workers of 2 to 8`, `4 workers of 2 and more`
 fn scaled(Status { snapshot, scale: (min, max), .. }: &Status) -> String {
     let text = count(snapshot.workers.len() as u64, "worker");
-    if min == max {
-        text
-    } else {
-        format!("{text} of {min} to {max}")
+    match *max {
+        AUTO => format!("{text} of {min} and more"),
+        _ if min == max => text,
+        _ => format!("{text} of {min} to {max}"),
     }
 }
 

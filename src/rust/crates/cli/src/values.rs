@@ -119,12 +119,12 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
-    /// The fewest and the most.
+    /// The fewest and the most, as the supervisor has them.
     pub(crate) fn bounds(self) -> (usize, usize) {
         match self {
             Workers::Exactly(n) => (n, n),
             Workers::Between(min, max) => (min, max),
-            Workers::Auto => (supervisor::usable_cores(), supervisor::usable_cores()),
+            Workers::Auto => (supervisor::usable_cores(), supervisor::AUTO),
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(workers("4"), Ok(Workers::Exactly(4)));
         assert_eq!(workers("2-8").map(Workers::bounds), Ok((2, 8)));
         let cores = supervisor::usable_cores();
-        assert_eq!(workers("auto").map(Workers::bounds), Ok((cores, cores)));
+        assert_eq!(workers("auto").map(Workers::bounds), Ok((cores, supervisor::AUTO)));
         for wrong in ["0", "0-2", "4-2", "-1", "two", "", "1-2-3", "1.5", "1-auto"] {
             assert!(workers(wrong).unwrap_err().ends_with("as in 1-4, or auto"), "{wrong}");
         }

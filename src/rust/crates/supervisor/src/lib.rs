@@ -42,7 +42,7 @@ pub use board::{quick_status, worker_status};
 pub use configuration::{read_app, read_options, read_settings, read_whole};
 pub use engine::{WorkerState, WorkerStatus};
 pub use event::{Event, Failure, Parts};
-pub use options::{usable_cores, PoolOptions, Start};
+pub use options::{usable_cores, PoolOptions, Start, AUTO};
 pub use outlet::Wake;
 pub use service::Service;
 pub use source::Source;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct PoolOptions {
     /// fewest workers
     pub n_min: usize,
-    /// most workers; one more for a moment, when a worker is replaced
+    /// most workers; one more for a moment, when a worker is replaced; [`AUTO`]
     pub n_max: usize,
     /// how many sessions of visitors a worker is given, where an app has such and its workers are forked: then there
     /// are workers for them beside those for requests; 0 for no such workers
@@ -60,13 +60,26 @@ impl Default for PoolOptions {
 }
 
 impl PoolOptions {
-    /// How many workers there are, as the option says it: `4` or `1-4`.
+    /// How many workers there are, as the option says it: `4`, `1-4` or `auto`.
     pub fn workers(&self) -> String {
-        let PoolOptions { n_min, n_max, .. } = self;
-        if n_min == n_max {
-            n_min.to_string()
+        match (self.n_min, self.n_max) {
+            (_, AUTO) => "auto".to_owned(),
+            (min, max) if min == max => min.to_string(),
+            (min, max) => format!("{min}-{max}"),
+        }
+    }
+
+    /// Whether there are more workers where the others wait, and not for each request that waits.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.n_max == AUTO
+    }
+
+    /// Most workers for requests, where there may be `most` in all.
+    pub(crate) fn for_requests(&self, most: usize) -> usize {
+        if self.is_auto() {
+            most
         } else {
-            format!("{n_min}-{n_max}")
+            self.n_max
         }
     }
 
@@ -79,15 +92,15 @@ impl PoolOptions {
         scaled.check().map(|()| scaled)
     }
 
-    /// Most workers of an app whose visitors have workers of their own, with so many bytes of memory that are free.
-    /// One where one was asked for: then all is to be in one process.
+    /// Most workers of an app whose visitors have workers of their own, or whose number follows from what they do, with
+    /// so many bytes of memory that are free. One where one was asked for: then all is to be in one process.
     pub(crate) fn most_workers(&self, memory: u64) -> usize {
         if self.n_max == 1 {
             return 1;
         }
         let by_memory = (memory / 2 / A_SESSION).min(MOST_BY_MEMORY);
         let most = if self.max_workers > 0 { self.max_workers } else { by_memory as usize };
-        most.max(self.n_max)
+        most.max(self.n_min).max(self.n_max)
     }
 
     /// Whether they make sense together.
@@ -99,7 +112,7 @@ impl PoolOptions {
         if n_min < 1 {
             return Err(format!("n_min must be at least 1, not {n_min}"));
         }
-        if n_max < n_min {
+        if n_max < n_min && n_max != AUTO {
             return Err(format!("n_max must be at least n_min ({n_min}), not {n_max}"));
         }
         if n_max > MOST_WORKERS {
@@ -131,6 +144,10 @@ impl PoolOptions {
 pub fn usable_cores() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_WORKERS))
 }
+
+/// In the place of the most workers: as many as requests wait for, as long as workers wait for something else than a
+/// processor, and there is memory for them; `max_workers` is a bound for them, too.
+pub const AUTO: usize = 0;
 
 /// More processes than any machine has use for.
 const MOST_WORKERS: usize = 1024;

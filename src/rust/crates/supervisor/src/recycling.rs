@@ -29,10 +29,10 @@ pub struct Recycling {
 }
 
 impl Recycling {
-    /// For a server that starts.
-    pub fn new(options: &PoolOptions, now: Instant) -> Self {
+    /// For a server that starts, with at most `most` workers for requests.
+    pub fn new(options: &PoolOptions, most: usize, now: Instant) -> Self {
         Recycling {
-            size: PoolSize::new(options.n_min, options.n_max),
+            size: PoolSize::new(options.n_min, most),
             sessions: Sessions::default(),
             worn: VecDeque::new(),
             replaced: None,
@@ -171,7 +171,7 @@ mod tests {
         let mut options =
             PoolOptions { n_min: 1, n_max: 4, check_unused: 10.0, max_age: 300.0, ..PoolOptions::default() };
         change(&mut options);
-        Recycling::new(&options, now)
+        Recycling::new(&options, options.n_max, now)
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::inbox::{Command, Inbox};
 use crate::leftovers::Leftovers;
 use crate::options::LONGEST;
 use crate::os::available;
-use crate::policy::Reason;
+use crate::policy::{Load, Reason};
 use crate::recycling::Recycling;
 use crate::reports::Reports;
 use crate::staff::Staff;
@@ -42,8 +42,9 @@ pub struct Supervisor {
     pub(crate) zygotes: BTreeMap<u32, Zygote>,
     pub(crate) generations: Generations,
     pub(crate) recycling: Recycling,
-    /// most workers of an app whose visitors have their own
+    /// see [`PoolOptions::most_workers`]
     pub(crate) most_workers: usize,
+    pub(crate) load: Load,
     last_number: u32,
 }
 
@@ -67,6 +68,8 @@ impl Supervisor {
         inbox: Inbox,
         reports: Reports,
     ) -> Supervisor {
+        let most_workers = options.most_workers(available());
+        let for_requests = options.for_requests(most_workers);
         Supervisor {
             variables,
             leftovers: Leftovers::new(uploads),
@@ -76,8 +79,9 @@ impl Supervisor {
             staff: Staff::new(),
             zygotes: BTreeMap::new(),
             generations: Generations::default(),
-            recycling: Recycling::new(&options, Instant::now()),
-            most_workers: options.most_workers(available()),
+            recycling: Recycling::new(&options, for_requests, Instant::now()),
+            load: Load::default(),
+            most_workers,
             last_number: 0,
             options,
             server,

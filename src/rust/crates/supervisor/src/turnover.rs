@@ -1,19 +1,40 @@
 //! How many workers of the current generation there are and how long they serve: growth, shrinking, replacing,
 //! retiring. `recycling` decides; here is what it decides about, and what follows.
 
-use crate::os::resident;
+use crate::options::usable_cores;
+use crate::os::{available, resident, with_processor};
 use crate::policy::{Reason, Unused};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// Of many busy workers so many show what all of them do: a file is read for each.
+const LOOKED_AT: usize = 16;
+
 impl Supervisor {
     /// Requests wait and no worker is free.
     pub(crate) fn grow(&mut self, waiting: usize, now: Instant) {
         let starting = self.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Starting).count();
         let serving = self.staff_of_current().count() - starting;
+        let waiting = if self.options.is_auto() { waiting.min(self.room(starting, now)) } else { waiting };
         self.recycling.grow(waiting, serving, starting, now);
+    }
+
+    /// How many more workers may be started as those that there are wait for something else than a processor.
+    fn room(&mut self, starting: usize, now: Instant) -> usize {
+        // what those do that start is seen when they serve
+        if starting > 0 {
+            return 0;
+        }
+        let is_busy = |worker: &WorkerHandle| worker.stats.in_flight.load(Ordering::Relaxed) > 0;
+        let busy: Vec<(u32, i32)> = self
+            .staff_of_current()
+            .filter_map(|(id, worker)| Some((id, worker.pid.filter(|_| is_busy(worker))?)))
+            .collect();
+        let times = busy.iter().take(LOOKED_AT).filter_map(|(id, pid)| Some((*id, with_processor(*pid)?)));
+        let sample: Vec<(u32, Duration)> = times.collect();
+        self.load.room(now, &sample, busy.len(), usable_cores())
     }
 
     /// Workers of the current generation that serve or will, without the one that is being replaced.
@@ -56,7 +77,8 @@ impl Supervisor {
     pub(crate) fn scale(&mut self, n_min: usize, n_max: usize, now: Instant) {
         let before = self.options.workers();
         (self.options.n_min, self.options.n_max) = (n_min, n_max);
-        self.recycling.resize(n_min, n_max, now);
+        self.most_workers = self.options.most_workers(available());
+        self.recycling.resize(n_min, self.options.for_requests(self.most_workers), now);
         self.reports.info(&format!("workers={}, it was {before}", self.options.workers()));
     }
 

@@ -3,6 +3,8 @@
 
 mod memory;
 mod process;
+mod processor;
 
 pub use memory::{available, pss, resident};
 pub use process::{check_system, Exit, Process};
+pub use processor::with_processor;

@@ -211,6 +211,7 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
                 }
                 fs::remove_file(held).unwrap();
             }
+            Some(("spin", name)) => while !folder.join(format!("open-{name}")).exists() {},
             Some(("exit", status)) => exit(status.parse().unwrap()),
             Some(("log", text)) => tell(WorkerNews::Log { level: 1, text }),
             Some(("start", what)) => {

@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use supervisor::{Event, Failure, Parts, PoolOptions, Source, Start};
+use std::time::Duration;
+use supervisor::{Event, Failure, Parts, PoolOptions, Source, Start, AUTO};
 
 #[test]
 #[ignore = "not a test: a process that tests start"]
@@ -259,6 +260,53 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
     until("one is left", || bench.service.snapshot().workers.len() == 1);
     bench.until_logged("is retired: not needed for 1 s");
     bench.pid();
+    bench.end();
+}
+
+/// Requests for this path of a server with `workers = "auto"`, of which some wait for a worker.
+fn asked_at_once(bench: &Bench, path: &'static str, n: usize) -> Vec<std::thread::JoinHandle<(u16, String)>> {
+    let address = bench.service.address().inet().unwrap();
+    (0..n).map(|_| std::thread::spawn(move || ask(address, path).unwrap())).collect()
+}
+
+#[test]
+fn workers_that_wait_have_more_started_up_to_the_most() {
+    let bench = Bench::new(|o| (o.n_min, o.n_max, o.max_workers) = (1, AUTO, 9));
+    assert_eq!(bench.serving().len(), 1);
+    let clients = asked_at_once(&bench, "/held/all", 12);
+    bench.until_held(9);
+    bench.folder().open("all");
+    let pids: HashSet<String> = clients.into_iter().map(|client| client.join().unwrap().1).collect();
+    assert_eq!(pids.len(), 9);
+    bench.end();
+}
+
+#[test]
+fn workers_that_compute_have_no_more_started() {
+    let cores = supervisor::usable_cores();
+    let bench = Bench::new(|o| (o.n_min, o.n_max, o.max_workers) = (cores, AUTO, 4 * cores));
+    let clients = asked_at_once(&bench, "/spin/all", 2 * cores);
+    until("all are busy", || bench.service.snapshot().waiting > 0);
+    // many looks: none must find that workers wait
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(bench.serving().len(), cores, "{}", bench.folder().log());
+    bench.folder().open("all");
+    assert!(clients.into_iter().all(|client| client.join().unwrap().0 == 200));
+    bench.end();
+}
+
+#[test]
+fn a_pool_of_its_own_size_may_be_asked_for_later() {
+    let bench = Bench::new(fixed(1));
+    assert_eq!(bench.service.scale(), (1, 1));
+    bench.service.rescale(1, AUTO).unwrap();
+    bench.until_logged("workers=auto, it was 1");
+    let clients = asked_at_once(&bench, "/held/all", 3);
+    bench.until_held(3);
+    bench.folder().open("all");
+    assert!(clients.into_iter().all(|client| client.join().unwrap().0 == 200));
+    bench.service.rescale(1, 1).unwrap();
+    until("one is left", || bench.service.snapshot().workers.len() == 1);
     bench.end();
 }
 

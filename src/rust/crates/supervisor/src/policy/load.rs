@@ -1,0 +1,96 @@
+//! Whether more workers would get more done, where their number follows from what they do (`workers = "auto"`): they
+//! would while requests wait, and those workers that there are wait for something else than a processor, such as a
+//! database or another server. Where they compute, more of them would only share the processors, and the memory.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What workers did is looked at over this time at least: one of R does little else than to compute for a moment.
+const LOOK: Duration = Duration::from_millis(20);
+/// What was seen so long ago says nothing of now: while requests wait, that is looked at every few milliseconds.
+const STALE: Duration = Duration::from_millis(100);
+/// A processor counts as free that is used for less than half of the time.
+const FREE: f64 = 0.5;
+/// How many times as many workers there may be at the next look: what waits now may compute then.
+const GROWTH: usize = 4;
+
+/// How long busy workers have had processors or waited for one, when they were last looked at.
+#[derive(Debug, Default)]
+pub struct Load {
+    seen: Option<(Instant, HashMap<u32, Duration>)>,
+}
+
+impl Load {
+    /// How many more workers may be started. Of the `busy` workers, `sample` has some, with these times of each so far.
+    /// 0 also where that is not known yet: ask again, as long as requests wait.
+    pub fn room(&mut self, now: Instant, sample: &[(u32, Duration)], busy: usize, processors: usize) -> usize {
+        let (since, before) = match &self.seen {
+            Some((since, before)) if now - *since < STALE => (*since, before),
+            _ => {
+                self.look(now, sample);
+                return 0;
+            }
+        };
+        let elapsed = now - since;
+        if elapsed < LOOK {
+            return 0;
+        }
+        let used = sample.iter().filter_map(|(id, used)| Some(used.saturating_sub(*before.get(id)?)));
+        let shares: Vec<f64> = used.map(|used| used.div_duration_f64(elapsed)).collect();
+        self.look(now, sample);
+        if shares.is_empty() {
+            return 0;
+        }
+        let computing = shares.iter().sum::<f64>() / shares.len() as f64 * busy as f64;
+        if processors as f64 - computing < FREE {
+            return 0;
+        }
+        (GROWTH - 1) * busy.max(1)
+    }
+
+    fn look(&mut self, now: Instant, sample: &[(u32, Duration)]) {
+        self.seen = Some((now, sample.iter().copied().collect()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers that were looked at twice, 20 ms apart: how many more there may be when each has used so many of them.
+    fn room(used_ms: &[u64], busy: usize, processors: usize) -> usize {
+        let (start, mut load) = (Instant::now(), Load::default());
+        let sample = |used: &dyn Fn(usize) -> u64| -> Vec<(u32, Duration)> {
+            (0..used_ms.len()).map(|at| (at as u32, Duration::from_millis(used(at)))).collect()
+        };
+        assert_eq!(load.room(start, &sample(&|_| 1000), busy, processors), 0);
+        load.room(start + LOOK, &sample(&|at| 1000 + used_ms[at]), busy, processors)
+    }
+
+    #[test]
+    fn workers_that_wait_leave_room_and_those_that_compute_do_not() {
+        assert_eq!(room(&[0, 0], 2, 2), 6);
+        assert_eq!(room(&[20, 20], 2, 2), 0);
+        assert_eq!(room(&[0, 20], 2, 2), 6, "a processor is free");
+        assert_eq!(room(&[16, 16], 2, 2), 0, "less than half of one is");
+        assert_eq!(room(&[10, 10, 10, 10], 4, 2), 0);
+        assert_eq!(room(&[1, 0, 0, 0], 100, 2), 300, "of many some are looked at");
+        assert_eq!(room(&[1, 0, 1, 0], 100, 2), 0, "together they use more than there is");
+        assert_eq!(room(&[10, 10], 40, 2), 0);
+        assert_eq!((room(&[40, 0], 2, 2), room(&[40, 0], 2, 4)), (0, 6), "one computes in two threads");
+        assert_eq!(room(&[], 2, 2), 0);
+    }
+
+    #[test]
+    fn what_is_too_new_or_too_old_says_nothing() {
+        let (start, mut load) = (Instant::now(), Load::default());
+        let sample = [(1, Duration::ZERO)];
+        let mut at = |ms: u64, sample: &[(u32, Duration)]| load.room(start + Duration::from_millis(ms), sample, 1, 1);
+        assert_eq!(
+            [at(0, &sample), at(19, &sample), at(20, &sample), at(30, &sample), at(40, &sample)],
+            [0, 0, 3, 0, 3]
+        );
+        assert_eq!([at(140, &sample), at(160, &sample)], [0, 3]);
+        assert_eq!(at(180, &[(2, Duration::ZERO)]), 0, "it is another one");
+    }
+}
