@@ -79,7 +79,9 @@ session_of <- function(app, ..., port = 0L) {
   settings <- list(port = port, ..., block = TRUE)
   if (is.null(settings$workers)) settings$workers <- "1-3"
   # worker processes, though there is one
-  settings$workers <- as.integer(rep_len(strsplit(as.character(settings$workers), "-")[[1L]], 2L))
+  if (!identical(settings$workers, "auto")) {
+    settings$workers <- as.integer(rep_len(strsplit(as.character(settings$workers), "-")[[1L]], 2L))
+  }
   if (is_spawned()) {
     settings$start <- "spawn"
     # what the app has loaded is not copied

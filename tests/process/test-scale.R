@@ -81,3 +81,33 @@ test("TTIN and TTOU are one worker more and one fewer, for a server without a te
   expect(logged(server, "workers=1, it was 1"), "the last is not heard")
   expect(ask(server, "/n/5")$body == "5" && identical(workers(server), one), "it does not serve")
 }, ways = 1L)
+
+test("workers = \"auto\": handlers that wait have more workers started", function() {
+  server <- serve(workers = "auto")
+  cores <- as.integer(processx::run("nproc")$stdout)
+  wait_for_workers(server, cores)
+  names <- paste0("wait", seq_len(cores + 4L))
+  held <- lapply(paste0("/held/", names), ask_later, server = server)
+  # each has a worker of its own
+  for (name in names) expect(marked(server, name), name, " does not begin")
+  expect(length(workers(server)) >= cores + 4L, "there are ", length(workers(server)), " workers")
+  open_all_gates(server)
+  for (wait in held) expect(wait()$status == "200", "a request failed")
+})
+
+test("a server may be told to find its own number of workers", function() {
+  runtime <- runtime_folder()
+  server <- start_scaled(runtime, workers = 1)
+  cores <- as.integer(processx::run("nproc")$stdout)
+  own <- sprintf("%d workers? and more", cores)
+  shows(command("scale", "auto", env = runtime), 0L, paste0(": ", own, " instead of 1 worker$"))
+  expect(logged(server, "workers=auto, it was 1"), "it is not in the log")
+  held <- lapply(c(one = "/held/one", two = "/held/two", three = "/held/three"), ask_later, server = server)
+  for (name in names(held)) expect(marked(server, name), name, " does not begin")
+  shows(command("status", env = runtime), 0L, sprintf("^[0-9]+ workers of %d and more, ", cores))
+  # by signals the fewest change
+  send_signal(server$pid, 21L)
+  expect(logged(server, "workers=auto, it was auto"), "the signal is not followed")
+  open_all_gates(server)
+  for (wait in held) expect(wait()$status == "200", "a request failed")
+})
