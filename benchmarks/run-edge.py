@@ -2,9 +2,9 @@
 # results/2026-11-27-edge.md. Not for requests that R answers, but for those with a session: run.
 #   R_LIBS=.Rlib python3 benchmarks/run-edge.py ROUNDS [PATTERN]     PATTERN: of the names of cases
 
-import base64, hashlib, hmac, os, re, shutil, signal, statistics, subprocess, sys, tempfile
+import base64, os, re, shutil, signal, statistics, subprocess, sys, tempfile
 
-from servers import POLICIES, cpu, drover_program, wait_until_it_answers
+from servers import POLICIES, TOKEN, cpu, drover_program, wait_until_it_answers
 
 NGINX, DROVER = 18099, 18097
 CONF = """
@@ -15,12 +15,9 @@ http { access_log off; keepalive_requests 100000000;
     location /long.json { root FOLDER; types { application/json json; }
       gzip on; gzip_comp_level 2; gzip_types application/json; } } }
 """ % NGINX
-b64 = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-JWT = b64(b'{"alg":"HS256"}') + "." + b64(b'{"iss":"me","aud":"app","sub":"ada","exp":9999999999}')
-JWT += "." + b64(hmac.new(b"s" * 64, JWT.encode(), hashlib.sha256).digest())
 AUTH = 'wrk.headers["Authorization"] = "%s"\n'
 basic = lambda password: AUTH % ("Basic " + base64.b64encode(b"one:" + password).decode())
-BASIC, GUESS, BEARER = basic(b"password"), basic(b"guess"), AUTH % ("Bearer " + JWT)
+BASIC, GUESS, BEARER = basic(b"password"), basic(b"guess"), AUTH % ("Bearer " + TOKEN)
 KEY = 'wrk.headers["X-Api-Key"] = "%s"\n'
 ORIGIN = 'wrk.headers["Origin"] = "https://app.example"\n'
 PREFLIGHT = ORIGIN + 'wrk.method = "OPTIONS"\nwrk.headers["Access-Control-Request-Method"] = "PUT"\n'

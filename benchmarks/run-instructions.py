@@ -10,7 +10,7 @@
 
 import glob, http.client, os, re, shutil, signal, subprocess, sys, tempfile, time
 
-from servers import POLICIES
+from servers import POLICIES, TOKEN
 
 PORT = 18096
 PLAIN = """
@@ -48,6 +48,17 @@ OF_POLICIES = {
     "file, Origin": ("GET", "/none/f/a.txt", None, PAGE, 200),
     "file, Origin, cors": ("GET", "/cors/f/a.txt", None, PAGE, 200),
     "file, Origin, all": ("GET", "/all/f/a.txt", None, PAGE, 200),
+}
+# secrets that are wrong in their first byte and in their last one: of each two rows the same is to come, as what a
+# comparison takes must not tell how much of a guess is right
+KEY = lambda key: {"X-Api-Key": key}
+SIGNED = lambda signature: {"Authorization": f"Bearer {TOKEN.rpartition('.')[0]}.{signature}"}
+SIGNATURE = TOKEN.rpartition(".")[2]
+OF_SECRETS = {
+    "key, first byte wrong": ("GET", "/key/f/a.txt", None, KEY("x" + 31 * "k"), 401),
+    "key, last byte wrong": ("GET", "/key/f/a.txt", None, KEY(31 * "k" + "x"), 401),
+    "JWT, first byte wrong": ("GET", "/jwt/f/a.txt", None, SIGNED("x" + SIGNATURE[1:]), 401),
+    "JWT, last byte wrong": ("GET", "/jwt/f/a.txt", None, SIGNED(SIGNATURE[:-2] + "xw"), 401),
 }
 # R's is the first that a process has
 R_THREAD = "01"
@@ -127,7 +138,7 @@ def main():
         file.write(PLAIN)
     try:
         print(f"{'':24}{'R':>8}{'server':>8}{'both':>8}")
-        for app, all in ((plain, OF_PLAIN), (POLICIES, OF_POLICIES)):
+        for app, all in ((plain, OF_PLAIN), (POLICIES, OF_POLICIES | OF_SECRETS)):
             if rows := {name: row for name, row in all.items() if re.search(pattern, name)}:
                 measure(folder, app, rows, times)
     finally:

@@ -2,7 +2,7 @@
 //! retiring. `recycling` decides; here is what it decides about, and what follows.
 
 use crate::options::usable_cores;
-use crate::os::{available, resident, with_processor};
+use crate::os::{available, processing, resident, Processing};
 use crate::policy::{Reason, Unused};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
@@ -32,8 +32,8 @@ impl Supervisor {
             .staff_of_current()
             .filter_map(|(id, worker)| Some((id, worker.pid.filter(|_| is_busy(worker))?)))
             .collect();
-        let times = busy.iter().take(LOOKED_AT).filter_map(|(id, pid)| Some((*id, with_processor(*pid)?)));
-        let sample: Vec<(u32, Duration)> = times.collect();
+        let times = busy.iter().take(LOOKED_AT).filter_map(|(id, pid)| Some((*id, processing(*pid)?)));
+        let sample: Vec<(u32, Processing)> = times.collect();
         self.load.room(now, &sample, busy.len(), usable_cores())
     }
 

@@ -7,4 +7,4 @@ mod processor;
 
 pub use memory::{available, pss, resident};
 pub use process::{check_system, Exit, Process};
-pub use processor::with_processor;
+pub use processor::{processing, Processing};

@@ -2,6 +2,7 @@
 //! would while requests wait, and those workers that there are wait for something else than a processor, such as a
 //! database or another server. Where they compute, more of them would only share the processors, and the memory.
 
+use crate::os::Processing;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// How many more workers may be started. Of the `busy` workers, `sample` has some, with these times of each so far.
-    /// 0 also where that is not known yet: ask again, as long as requests wait.
-    pub fn room(&mut self, now: Instant, sample: &[(u32, Duration)], busy: usize, processors: usize) -> usize {
+    /// How many more workers may be started. Of the `busy` workers, `sample` has some. 0 also where that is not known
+    /// yet: ask again, as long as requests wait.
+    pub fn room(&mut self, now: Instant, sample: &[(u32, Processing)], busy: usize, processors: usize) -> usize {
         let (since, before) = match &self.seen {
             Some((since, before)) if now - *since < STALE => (*since, before),
             _ => {
@@ -35,8 +36,12 @@ impl Load {
         if elapsed < LOOK {
             return 0;
         }
-        let used = sample.iter().filter_map(|(id, used)| Some(used.saturating_sub(*before.get(id)?)));
-        let shares: Vec<f64> = used.map(|used| used.div_duration_f64(elapsed)).collect();
+        let share = |(id, worker): &(u32, Processing)| {
+            let used = worker.so_far.saturating_sub(*before.get(id)?).div_duration_f64(elapsed);
+            // one that waits for a processor all the time has had none of it
+            Some(if worker.now { used.max(1.0) } else { used })
+        };
+        let shares: Vec<f64> = sample.iter().filter_map(share).collect();
         self.look(now, sample);
         if shares.is_empty() {
             return 0;
@@ -48,8 +53,8 @@ impl Load {
         (GROWTH - 1) * busy.max(1)
     }
 
-    fn look(&mut self, now: Instant, sample: &[(u32, Duration)]) {
-        self.seen = Some((now, sample.iter().copied().collect()));
+    fn look(&mut self, now: Instant, sample: &[(u32, Processing)]) {
+        self.seen = Some((now, sample.iter().map(|(id, worker)| (*id, worker.so_far)).collect()));
     }
 }
 
@@ -57,11 +62,15 @@ impl Load {
 mod tests {
     use super::*;
 
+    fn used_so_far(ms: u64) -> Processing {
+        Processing { so_far: Duration::from_millis(ms), now: false }
+    }
+
     /// Workers that were looked at twice, 20 ms apart: how many more there may be when each has used so many of them.
     fn room(used_ms: &[u64], busy: usize, processors: usize) -> usize {
         let (start, mut load) = (Instant::now(), Load::default());
-        let sample = |used: &dyn Fn(usize) -> u64| -> Vec<(u32, Duration)> {
-            (0..used_ms.len()).map(|at| (at as u32, Duration::from_millis(used(at)))).collect()
+        let sample = |used: &dyn Fn(usize) -> u64| -> Vec<(u32, Processing)> {
+            (0..used_ms.len()).map(|at| (at as u32, used_so_far(used(at)))).collect()
         };
         assert_eq!(load.room(start, &sample(&|_| 1000), busy, processors), 0);
         load.room(start + LOOK, &sample(&|at| 1000 + used_ms[at]), busy, processors)
@@ -82,15 +91,23 @@ mod tests {
     }
 
     #[test]
+    fn workers_that_get_no_processor_on_a_busy_machine_compute_all_the_same() {
+        let (start, mut load) = (Instant::now(), Load::default());
+        let all = |now: bool| [1, 2].map(|id| (id, Processing { so_far: Duration::ZERO, now }));
+        assert_eq!([load.room(start, &all(true), 2, 2), load.room(start + LOOK, &all(true), 2, 2)], [0, 0]);
+        assert_eq!(load.room(start + 2 * LOOK, &all(false), 2, 2), 6);
+    }
+
+    #[test]
     fn what_is_too_new_or_too_old_says_nothing() {
         let (start, mut load) = (Instant::now(), Load::default());
-        let sample = [(1, Duration::ZERO)];
-        let mut at = |ms: u64, sample: &[(u32, Duration)]| load.room(start + Duration::from_millis(ms), sample, 1, 1);
+        let sample = [(1, used_so_far(0))];
+        let mut at = |ms: u64, sample: &[(u32, Processing)]| load.room(start + Duration::from_millis(ms), sample, 1, 1);
         assert_eq!(
             [at(0, &sample), at(19, &sample), at(20, &sample), at(30, &sample), at(40, &sample)],
             [0, 0, 3, 0, 3]
         );
         assert_eq!([at(140, &sample), at(160, &sample)], [0, 3]);
-        assert_eq!(at(180, &[(2, Duration::ZERO)]), 0, "it is another one");
+        assert_eq!(at(180, &[(2, used_so_far(0))]), 0, "it is another one");
     }
 }
