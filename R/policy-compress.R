@@ -64,7 +64,7 @@
 #' dr_decompress(app, "gzip", routes = "/rows")
 #' @export
 dr_compress <- function(app, encodings = c("br", "zstd", "gzip"), types = NULL, min_size = 1024,
-                        level = c(br = 5, zstd = 3, gzip = 2), credentials = FALSE, routes = NULL) {
+                        level = c(br = 5, zstd = 1, gzip = 2), credentials = FALSE, routes = NULL) {
   check_registrar(app)
   call <- sys.call()
   encodings <- check_encodings(encodings, c("br", "zstd", "gzip"), call)
@@ -107,9 +107,9 @@ check_types <- function(x, call) {
 
 # Levels that are not given are the usual ones.
 check_levels <- function(x, call) {
-  usual <- c(br = 5, zstd = 3, gzip = 2)
+  usual <- c(br = 5, zstd = 1, gzip = 2)
   most <- c(br = 11, zstd = 19, gzip = 9)
-  right <- "a named numeric vector such as c(zstd = 3), of whole numbers, br in 1..11, zstd in 1..19, gzip in 1..9"
+  right <- "a named numeric vector such as c(zstd = 1), of whole numbers, br in 1..11, zstd in 1..19, gzip in 1..9"
   fits <- is.numeric(x) && length(x) && !is.null(names(x)) && all(names(x) %in% names(usual)) &&
     !anyDuplicated(names(x)) && all(vapply(x, is_whole, NA)) && all(x >= 1 & x <= most[names(x)])
   if (!isTRUE(fits)) stop_argument("level", right, x, call)

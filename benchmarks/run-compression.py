@@ -1,6 +1,6 @@
 # What compressing costs: latency of small requests beside answers of 100 kB of JSON, sent as they are and compressed,
 # and CPU time of the server. See results/2026-11-24-compression.md.
-#   R_LIBS=.Rlib python3 benchmarks/run-compression.py ROUNDS [WORKERS]
+#   R_LIBS=.Rlib python3 benchmarks/run-compression.py ROUNDS [WORKERS [PATTERN]]     PATTERN: of the names of cases
 
 import os, re, shutil, signal, statistics, subprocess, sys, tempfile
 
@@ -51,6 +51,9 @@ def main():
         cases = {"alone": None, "as it is": LARGE % "identity", "gzip": LARGE % "gzip", "zstd": LARGE % "zstd, gzip"}
         cases["upload as it is"] = UPLOAD % (plain, "")
         cases["upload in gzip"] = UPLOAD % (packed, 'wrk.headers["Content-Encoding"] = "gzip"\n')
+        pattern = sys.argv[3] if len(sys.argv) > 3 else ""
+        # ratios are to the second
+        cases = {name: case for name, case in cases.items() if name == "as it is" or re.search(pattern, name)}
         sizes = {name: len(curl("-H", f"Accept-Encoding: {name}", f"{url}/data").stdout) for name in ("gzip", "zstd")}
         print(f"{os.path.getsize(plain)} bytes of JSON; {sizes}; memory {memory(server.pid)} kB")
         seen = {name: [] for name in cases}
