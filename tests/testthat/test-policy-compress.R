@@ -8,12 +8,12 @@ test_that("what is registered is what the engine is given, with the prefixes of 
   expect_identical(lapply(policies, `[[`, "routes"), list(list(), list(), list("/api/v1"), list("/api")))
   rules <- lapply(policies, `[[`, "rule")
   expect_identical(rules[[1L]]$compress, list(
-    encodings = list("br", "zstd", "gzip"), types = list(), min_size = 1024, brotli = 5, zstd = 3, gzip = 2,
+    encodings = list("br", "zstd", "gzip"), types = list(), min_size = 1024, brotli = 5, zstd = 1, gzip = 2,
     credentials = FALSE
   ))
   expect_identical(rules[[2L]]$decompress, list(encodings = list("gzip", "zstd", "deflate"), max_ratio = 100))
   expect_identical(rules[[3L]]$compress, list(
-    encodings = list("gzip"), types = list("text/*", "*+json"), min_size = 2000, brotli = 5, zstd = 3,
+    encodings = list("gzip"), types = list("text/*", "*+json"), min_size = 2000, brotli = 5, zstd = 1,
     gzip = 9, credentials = TRUE
   ))
   expect_identical(rules[[4L]]$decompress, list(encodings = list("zstd"), max_ratio = 10))
