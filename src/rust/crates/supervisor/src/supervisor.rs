@@ -42,8 +42,8 @@ pub struct Supervisor {
     pub(crate) zygotes: BTreeMap<u32, Zygote>,
     pub(crate) generations: Generations,
     pub(crate) recycling: Recycling,
-    /// see [`PoolOptions::most_workers`]
-    pub(crate) most_workers: usize,
+    /// bytes that were free at the start
+    memory: u64,
     pub(crate) load: Load,
     last_number: u32,
 }
@@ -68,8 +68,8 @@ impl Supervisor {
         inbox: Inbox,
         reports: Reports,
     ) -> Supervisor {
-        let most_workers = options.most_workers(available());
-        let for_requests = options.for_requests(most_workers);
+        let memory = available();
+        let for_requests = options.for_requests(options.most_workers(memory));
         Supervisor {
             variables,
             leftovers: Leftovers::new(uploads),
@@ -81,7 +81,7 @@ impl Supervisor {
             generations: Generations::default(),
             recycling: Recycling::new(&options, for_requests, Instant::now()),
             load: Load::default(),
-            most_workers,
+            memory,
             last_number: 0,
             options,
             server,
@@ -230,6 +230,11 @@ impl Supervisor {
         self.look_at_inspections(now);
         self.look_at_turnover(now);
         self.look_at_ending(now);
+    }
+
+    /// See [`PoolOptions::most_workers`].
+    pub(crate) fn most_workers(&self) -> usize {
+        self.options.most_workers(self.memory)
     }
 
     /// When what starts now has to be there. Later than anybody waits where that has no end: a clock may hold no more.

@@ -2,7 +2,7 @@
 //! retiring. `recycling` decides; here is what it decides about, and what follows.
 
 use crate::options::usable_cores;
-use crate::os::{available, processing, resident, Processing};
+use crate::os::{processing, resident, Processing};
 use crate::policy::{Reason, Unused};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
@@ -23,8 +23,8 @@ impl Supervisor {
 
     /// How many more workers may be started as those that there are wait for something else than a processor.
     fn room(&mut self, starting: usize, now: Instant) -> usize {
-        // what those do that start is seen when they serve
-        if starting > 0 {
+        // what those do that start is seen when they serve; and a look reads files
+        if starting > 0 || !self.load.is_due(now) {
             return 0;
         }
         let is_busy = |worker: &WorkerHandle| worker.stats.in_flight.load(Ordering::Relaxed) > 0;
@@ -77,8 +77,7 @@ impl Supervisor {
     pub(crate) fn scale(&mut self, n_min: usize, n_max: usize, now: Instant) {
         let before = self.options.workers();
         (self.options.n_min, self.options.n_max) = (n_min, n_max);
-        self.most_workers = self.options.most_workers(available());
-        self.recycling.resize(n_min, self.options.for_requests(self.most_workers), now);
+        self.recycling.resize(n_min, self.options.for_requests(self.most_workers()), now);
         self.reports.info(&format!("workers={}, it was {before}", self.options.workers()));
     }
 

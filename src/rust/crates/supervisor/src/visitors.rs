@@ -14,7 +14,7 @@ impl Supervisor {
     pub(crate) fn look_at_visitors(&mut self) {
         let current = self.generations.current().and_then(|number| self.generations.get(number));
         let per_worker = self.options.sessions_per_worker;
-        let are_apart = per_worker > 0 && self.most_workers > 1 && current.is_some_and(Generation::has_sessions);
+        let are_apart = per_worker > 0 && self.most_workers() > 1 && current.is_some_and(Generation::has_sessions);
         if !are_apart {
             self.recycling.set_sessions(Sessions::default());
             return self.server.pool().set_sessions(0);
@@ -33,7 +33,7 @@ impl Supervisor {
             }
             self.retire(id);
         }
-        let sessions = Sessions::new(taken, self.most_workers);
+        let sessions = Sessions::new(taken, self.most_workers());
         self.recycling.set_sessions(sessions);
         self.server.pool().set_sessions(if sessions.have_room() { per_worker } else { SHARED_SESSIONS });
     }

@@ -62,7 +62,7 @@ impl Supervisor {
         }
         let of_current = self.generations.current().into_iter().flat_map(|current| self.staff.of(current));
         let staff = of_current.filter(|(_, worker)| worker.is_staff()).count();
-        let for_requests = self.options.for_requests(self.most_workers);
+        let for_requests = self.options.for_requests(self.most_workers());
         let may_grow = self.recycling.sessions().may_grow(staff, for_requests);
         self.server.pool().set_growable(may_grow);
     }

@@ -4,6 +4,7 @@ use crate::date;
 use crate::response::{is_bodiless, phrase, Response, ResponseFields};
 use crate::transport::Transport;
 use bytes::Bytes;
+use grammar::hex;
 
 /// What the request says of its response.
 #[derive(Debug, Clone, Copy)]
@@ -127,9 +128,7 @@ impl Framed {
 }
 
 fn chunk_size(size: usize, out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let significant = (usize::BITS - size.leading_zeros()).div_ceil(4).max(1);
-    out.extend((0..significant).rev().map(|at| DIGITS[size >> (4 * at) & 15]));
+    hex::push(size as u64, out);
     out.extend_from_slice(b"\r\n");
 }
 

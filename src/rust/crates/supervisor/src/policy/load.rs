@@ -22,8 +22,13 @@ pub struct Load {
 }
 
 impl Load {
-    /// How many more workers may be started. Of the `busy` workers, `sample` has some. 0 also where that is not known
-    /// yet: ask again, as long as requests wait.
+    /// Whether it is time for another look: [`Load::room`] says nothing before.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.seen.as_ref().is_none_or(|(since, _)| now - *since >= LOOK)
+    }
+
+    /// How many more workers may be started, when a look is due. Of the `busy` workers, `sample` has some. 0 also where
+    /// that is not known yet: ask again, as long as requests wait.
     pub fn room(&mut self, now: Instant, sample: &[(u32, Processing)], busy: usize, processors: usize) -> usize {
         let (since, before) = match &self.seen {
             Some((since, before)) if now - *since < STALE => (*since, before),
@@ -33,9 +38,6 @@ impl Load {
             }
         };
         let elapsed = now - since;
-        if elapsed < LOOK {
-            return 0;
-        }
         let share = |(id, worker): &(u32, Processing)| {
             let used = worker.so_far.saturating_sub(*before.get(id)?).div_duration_f64(elapsed);
             // one that waits for a processor all the time has had none of it
@@ -102,7 +104,14 @@ mod tests {
     fn what_is_too_new_or_too_old_says_nothing() {
         let (start, mut load) = (Instant::now(), Load::default());
         let sample = [(1, used_so_far(0))];
-        let mut at = |ms: u64, sample: &[(u32, Processing)]| load.room(start + Duration::from_millis(ms), sample, 1, 1);
+        let mut at = |ms: u64, sample: &[(u32, Processing)]| {
+            let now = start + Duration::from_millis(ms);
+            if load.is_due(now) {
+                load.room(now, sample, 1, 1)
+            } else {
+                0
+            }
+        };
         assert_eq!(
             [at(0, &sample), at(19, &sample), at(20, &sample), at(30, &sample), at(40, &sample)],
             [0, 0, 3, 0, 3]

@@ -249,8 +249,7 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
         (o.check_unused, o.max_age) = (0.1, 1.0);
     });
     assert_eq!(bench.serving().len(), 1);
-    let address = bench.service.address().inet().unwrap();
-    let clients: Vec<_> = (0..8).map(|_| std::thread::spawn(move || ask(address, "/held/all").unwrap())).collect();
+    let clients = asked_at_once(&bench, "/held/all", 8);
     bench.until_held(4);
     bench.folder().open("all");
     let answers: Vec<(u16, String)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
@@ -263,7 +262,7 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
     bench.end();
 }
 
-/// Requests for this path of a server with `workers = "auto"`, of which some wait for a worker.
+/// Clients that ask for this path together: where there are fewer workers, some requests wait for one.
 fn asked_at_once(bench: &Bench, path: &'static str, n: usize) -> Vec<std::thread::JoinHandle<(u16, String)>> {
     let address = bench.service.address().inet().unwrap();
     (0..n).map(|_| std::thread::spawn(move || ask(address, path).unwrap())).collect()
