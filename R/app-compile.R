@@ -127,13 +127,13 @@ not_found_handler <- function(handler) {
 }
 
 # Of a route, beside its method, its path and its handler.
-engine_fields <- c("timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest", "types")
+engine_fields <- c("types", "timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest")
 
 # What the engine has to know of a route. A field that is NULL is none.
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    Filter(Negate(is.null), route[intersect(names(route), engine_fields)])
+    compact(route[engine_fields])
   )
 }
 
@@ -192,7 +192,8 @@ compile_app <- function(app, call = sys.call(-1L)) {
   streams <- app_cpp_routes(app, "cpp_stream_routes")
   cpp <- c(unary, streams)
   # a prefix and a path that are fine alone may not be together: the same placeholder in both
-  for (route in routes) parse_path(route$path, call)
+  paths <- vapply(routes, `[[`, "", "path")
+  for (path in setdiff(paths, vapply(app$routes, `[[`, "", "path"))) parse_path(path, call)
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) {
     job_handler(compose(route$middleware, route$handler, route$on_error, route$has_sessions), route$job)

@@ -10,7 +10,8 @@ compose <- function(middleware, handler, on_error = NULL, has_sessions = FALSE) 
 # A handler may have no argument: it is called with one all the same.
 with_request <- function(handler) {
   force(handler)
-  if (identical(arity(handler)$most, 0L)) function(req) handler() else handler
+  declared <- args(handler)
+  if (is.null(declared) || length(formals(declared))) handler else function(req) handler()
 }
 
 # Functions of an app whose plain lists may be responses, or as they are. NULL stays NULL.

@@ -17,7 +17,7 @@ put_route <- function(app, field, route, call) {
     warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
     if (before != field) app[[before]][[key]] <- NULL
   }
-  if (grepl("[?#]", route$path)) {
+  if (grepl("[?#]", route$path, perl = TRUE)) {
     warn_unreachable(
       call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query"
     )

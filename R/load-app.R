@@ -11,10 +11,7 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
   if (!"package:drover" %in% search()) attachNamespace("drover")
   found <- find_app(given, kind)
   loading$file <- found$path %||% "the expression"
-  on.exit({
-    rm(list = setdiff(ls(loading), "trace"), envir = loading)
-    clear_before_base()
-  })
+  on.exit(end_loading())
   if (!is.null(arguments)) be_started_for(found, arguments)
   if (is.null(found$path) || identical(normalizePath(given), found$path)) return(load_found(found))
   # for a folder or a _server.yml, the message names the file that fails
@@ -29,9 +26,12 @@ load_found <- function(found) {
   before <- ls(globalenv(), all.names = TRUE)
   value <- switch(found$kind,
     plumber = load_plumber(found$path), annotations = annotated_app(found$path), shiny = load_shiny(found$path),
+    document = load_document(found$path), plumber2 = load_plumber2(found$path),
     rds = load_rds(found$path), expression = load_expression(found$text), load_script(found$path)
   )
+  if (is_fire(value)) ignite(value)
   register_rook()
+  register_httpuv(at_end = TRUE)
   if (!is.null(loading$registered)) return(loading$registered)
   if (found$kind == "script") {
     value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before), found$path)
@@ -115,6 +115,7 @@ evaluate_file <- function(file) {
   value <- NULL
   for (i in seq_along(expressions)) {
     loading$ahead <- expressions[seq(i, length(expressions))]
+    loading$line <- starts[[i]]
     value <- until_registered(tryCatch(
       withCallingHandlers(eval(expressions[[i]], globalenv()), warning = function(warning) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)

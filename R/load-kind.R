@@ -1,12 +1,12 @@
 # What a file, folder or expression that was given as an app is, told by its name and contents. Not for loading it:
 # load-app.R.
 
-# The kinds that may be asked for by name. "annotations" is a file of plumber that is read without the package; files of
-# Shiny ("shiny") are told by what is in them.
+# The kinds that may be asked for by name. "annotations" is a file of plumber that is read without the package. Others
+# are told by what is in them: "shiny", "document" (R Markdown with Shiny) and "plumber2" (a _server.yml).
 app_kinds <- c("auto", "script", "plumber", "annotations", "rds", "expression")
 
 # Files that a folder is looked through for, the first that is there.
-app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R", "server.R")
+app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R", "server.R", "index.Rmd")
 
 # list(kind, path), or list(kind = "expression", text). An entrypoint is a script that expects plumber.
 find_app <- function(given, kind = "auto") {
@@ -20,7 +20,11 @@ find_app <- function(given, kind = "auto") {
   if (!file.exists(given)) {
     stop_load("it cannot be read: there is no such file, and it is no call such as pkg::make_app()")
   }
-  if (is_settings_file(given)) given <- file_of_settings(given)
+  if (is_settings_file(given)) {
+    engine <- engine_of_settings(given)
+    if (engine == "plumber2") return(list(kind = "plumber2", path = normalizePath(given)))
+    given <- file_of_settings(given, engine)
+  }
   list(kind = if (kind == "auto") kind_of_file(given) else kind, path = normalizePath(given))
 }
 
@@ -38,15 +42,22 @@ file_in_folder <- function(folder) {
 
 is_settings_file <- function(file) grepl("^_server[.]ya?ml$", basename(file), ignore.case = TRUE)
 
-# The file that a _server.yml means. Its `engine` says for which server it is written.
-file_of_settings <- function(settings) {
-  lines <- readLines(settings, warn = FALSE, encoding = "UTF-8")
+# For which server a _server.yml is written.
+engine_of_settings <- function(settings) {
+  lines <- lines_of(settings)
   engine <- yaml_value(lines, "engine")
-  if (is.null(engine)) stop_load(basename(settings), " has no `engine`: it must be plumber or drover")
-  if (engine == "plumber2") stop_load(plumber2_problem(settings, lines))
-  if (!engine %in% c("plumber", "drover")) {
-    stop_load(basename(settings), " is for the engine ", engine, ", which is not served: it must be plumber or drover")
+  right <- ": it must be plumber, plumber2 or drover"
+  if (is.null(engine)) stop_load(basename(settings), " has no `engine`", right)
+  if (!engine %in% c("plumber", "plumber2", "drover")) {
+    stop_load(basename(settings), " is for the engine ", engine, ", which is not served", right)
   }
+  if (engine == "plumber2" && !is_installed("plumber2")) stop_load(plumber2_problem(settings, lines))
+  engine
+}
+
+# The file that it means.
+file_of_settings <- function(settings, engine) {
+  lines <- lines_of(settings)
   keys <- c("file", "routes", "constructor")
   named <- unlist(lapply(keys, yaml_value, lines = lines))
   folder <- dirname(settings)
@@ -56,7 +67,7 @@ file_of_settings <- function(settings) {
   there[[1L]]
 }
 
-# Apps of plumber2 are not routers of plumber, and not those of httpuv: what was found, and how to go on.
+# Apps of plumber2 need that package: what was found, and how to go on.
 plumber2_problem <- function(settings, lines) {
   routes <- yaml_words(lines, "routes")
   constructor <- yaml_value(lines, "constructor")
@@ -69,12 +80,7 @@ plumber2_problem <- function(settings, lines) {
   annotated <- routes[vapply(there, is_annotated, NA)]
   paste0(
     basename(settings), " is for the engine plumber2",
-    if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"), ", whose apps drover does not serve",
-    if (is_installed("plumber2")) {
-      "; plumber2 does: plumber2::api_run(plumber2::api(\"_server.yml\"))"
-    } else {
-      "; the package 'plumber2', which does, is not installed: install.packages(\"plumber2\")"
-    },
+    if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"), ", and the package 'plumber2' is not installed: install.packages(\"plumber2\")",
     if (length(annotated)) {
       paste0(". Annotations that plumber has, too, are served as its own: drover serve ", annotated[[1L]])
     }
@@ -112,6 +118,7 @@ kind_of_file <- function(file) {
   if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
   lines <- lines_of(file)
+  if (grepl("[.]rmd$", file, ignore.case = TRUE)) return(kind_of_document(file, lines))
   words <- words_of(lines)
   if (makes_shiny(file, words)) return("shiny")
   if (has_annotations(lines) && !makes_app(words)) "plumber" else "script"
@@ -141,6 +148,14 @@ makes_shiny <- function(file, words) {
   if (!grepl("[.]r$", file, ignore.case = TRUE)) return(FALSE)
   if (is_part_of_shiny(file)) return(TRUE)
   any(c("shinyApp", "shinyAppDir") %in% words) && !makes_app(words) && !"runApp" %in% words
+}
+
+# A document of R Markdown says in its header that its code runs in sessions of Shiny.
+kind_of_document <- function(file, lines) {
+  borders <- grep("^---\\s*$", lines)
+  header <- if (length(borders) > 1L) lines[seq(borders[[1L]], borders[[2L]])]
+  if (any(grepl("^shiny", c(yaml_value(header, "runtime"), yaml_value(header, "server"))))) return("document")
+  stop_load(basename(file), " is no app: a document of R Markdown is one with `runtime: shiny` in its header")
 }
 
 is_part_of_shiny <- function(file) tolower(basename(file)) %in% c("server.r", "ui.r")

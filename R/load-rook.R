@@ -6,7 +6,7 @@
 
 note_rook <- function() {
   stand_in("Rook", "Server", list(call = function(app) register_app(as_app(app), NULL, NULL, character())))
-  stand_in("Rook", "suspend_console", function() wait_for_rook(Inf))
+  stand_in("Rook", "suspend_console", function() wait_for_rook())
   # as an object is made, its methods are taken from here
   methods <- get("Rhttpd", asNamespace("Rook"))$def@refMethods
   replace <- function(name, fun) {
@@ -51,19 +51,17 @@ start_rhttpd <- function(server, given = character()) {
 note_rhttpd <- function(server) {
   # a handler may add an app, too
   if (!is_loading()) return()
-  if (is.null(loading$rook)) put_before_base(list(Sys.sleep = wait_for_rook))
+  if (is.null(loading$rook)) notice_waits(wait_for_rook)
   if (!any(vapply(loading$rook$servers, identical, NA, server))) {
     loading$rook$servers <- c(loading$rook$servers, server)
   }
 }
 
-# In the place of Sys.sleep().
-wait_for_rook <- function(time) {
-  if (!is.null(loading$rook)) {
-    register_rook()
-    if (is.null(loading$registered)) stop_load("the server of Rook has no app: add one, by add(), before it waits")
-  }
-  base::Sys.sleep(time)
+# Called where the file waits.
+wait_for_rook <- function() {
+  if (is.null(loading$rook)) return()
+  register_rook()
+  if (is.null(loading$registered)) stop_load("the server of Rook has no app: add one, by add(), before it waits")
 }
 
 # When the expressions `rest` are all that is left of the file: what has been started is served, if nothing adds to it.

@@ -1,7 +1,7 @@
-# Scripts that would serve by themselves: a router, an app of httpuv, the function of Rserve. While a file is loaded,
-# what they call only says which app it is. Neighbours: load-app.R; load-rook.R, the same for programs of Rook.
+# Scripts that would serve by themselves: a router, the function of Rserve. While a file is loaded, what they call only
+# says which app it is. Neighbours: load-app.R; load-httpuv.R and load-rook.R, the same for programs of httpuv and Rook.
 
-# From now on, in this process, what would serve a router, an app of httpuv or the functions of Rserve registers it.
+# From now on, in this process, what would serve an app while a file is loaded registers it.
 note_runs <- function() {
   when_loaded("plumber", function() {
     get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
@@ -9,9 +9,8 @@ note_runs <- function() {
   # plumber's pr_run() masks this package's; with the same function in both places, attaching plumber reports no
   # conflict
   when_attached("plumber", function() replace_attached("drover", "pr_run", plumber::pr_run))
-  when_loaded("httpuv", function() {
-    for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))
-  })
+  when_loaded("httpuv", note_httpuv)
+  when_loaded("later", note_later)
   when_loaded("shiny", function() stand_in("shiny", "runApp", run_shiny_app))
   when_loaded("Rook", note_rook)
   when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
@@ -41,11 +40,6 @@ note_run <- function(pr, private, host, port, debug, docs) {
   app$run <- list(debug = told(debug), docs = told(docs))
   unused <- c(if (!is.null(told(host)) && host != "127.0.0.1") "host", if (!is.null(told(port))) "port")
   register_app(app, NULL, NULL, unused, "run()")
-}
-
-run_httpuv <- function(by) {
-  force(by)
-  function(host, port, app, ...) register_app(as_app(app), NULL, NULL, c("host", "port"), by)
 }
 
 run_rserve <- function(...) {

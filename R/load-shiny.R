@@ -1,5 +1,5 @@
-# Files with an app of Shiny: one that ends in shinyApp(), or one for the page and one for the server. Shiny reads them
-# by itself, with the folders `R` and `www` beside them. Neighbours: load-kind.R, which tells what such a file is;
+# Files with an app of Shiny: one that ends in shinyApp(), one for the page and one for the server, or a document. Shiny
+# reads them by itself, with the folders `R` and `www` beside them. Neighbours: load-kind.R, which tells what such a file is;
 # rook-shiny.R, what becomes of the app.
 
 load_shiny <- function(file) {
@@ -14,6 +14,19 @@ load_shiny <- function(file) {
       tell_warning(paste0(basename(file), ": ", load_problem(warning)), warning)
     }),
     error = function(error) stop_load(load_problem(error))
+  )
+}
+
+# A document of R Markdown whose code runs in sessions: rmarkdown makes an app of it, and runs that.
+load_document <- function(file) {
+  check_shiny()
+  if (!is_installed("rmarkdown")) {
+    stop_load("it is a document, and the package 'rmarkdown' is not installed: install.packages(\"rmarkdown\")")
+  }
+  attach_shiny()
+  # a changed file is a matter of `drover dev`
+  tryCatch(
+    until_registered(rmarkdown::run(file, auto_reload = FALSE)), error = function(error) stop_load(load_problem(error))
   )
 }
 

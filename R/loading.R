@@ -2,11 +2,18 @@
 # finds in the place of others' functions. Neighbours: load-app.R, which loads it; annotations.R.
 
 # While a file is loaded: `file`, and the arguments of a dr_serve() in it (`registered`). `ahead`: the expression that
-# is evaluated and those after it; `rook`: the Rook servers in the file. `trace`: errors are reported with the calls
-# that led to them, for a developer of the file.
+# is evaluated and those after it, `line` where it starts; `rook`: the Rook servers in the file; `servers`: those of
+# httpuv. `trace`: errors are reported with the calls that led to them, for a developer of the file. `go_on`: a function
+# of what is registered that never comes back, in a process that loads the file in order to serve it.
 loading <- list2env(list(trace = FALSE), parent = emptyenv())
 
 is_loading <- function() !is.null(loading$file)
+
+# No file is loaded any more.
+end_loading <- function() {
+  rm(list = setdiff(ls(loading), "trace"), envir = loading)
+  clear_before_base()
+}
 
 # Called by dr_serve() in a file that is being loaded, and by what else would serve there. `given`: the names of the
 # arguments that it was called with; `by`: how it is called. It does not come back, as if it blocked: what follows in
@@ -21,8 +28,19 @@ register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_s
       paste0("`", unused, "`", collapse = ", "), "; the settings are those that the server was started with"
     )
   }
-  tryInvokeRestart("drover_registered")
-  invisible()
+  serve_from_here()
+}
+
+# Where the process is to serve the app, it goes on from here: what the functions do on.exit() that called dr_serve(),
+# such as close a connection to a database, is for the time after the server. Elsewhere the file is left. The process
+# has nothing of the file's own handlers of conditions, nor of those of the code that loads it.
+serve_from_here <- function() {
+  go_on <- loading$go_on
+  if (is.null(go_on)) return(invisible(tryInvokeRestart("drover_registered")))
+  if (!is.null(loading$line)) came_from(loading$file, loading$line)
+  registered <- loading$registered
+  end_loading()
+  .Call(C_zygote_apart, function() go_on(registered))
 }
 
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
@@ -95,5 +113,19 @@ put_before_base <- function(functions) {
 }
 
 loading_place <- "drover:loading"
+
+# Has the file's own code call `wait` where it waits for a time, or for the console.
+notice_waits <- function(wait) {
+  put_before_base(list(
+    Sys.sleep = function(time) {
+      wait()
+      base::Sys.sleep(time)
+    },
+    readline = function(prompt = "") {
+      wait()
+      base::readline(prompt)
+    }
+  ))
+}
 
 clear_before_base <- function() if (loading_place %in% search()) detach(loading_place, character.only = TRUE)

@@ -1,8 +1,9 @@
 # What OpenAPI says of each route: its operations. An operation is a list: method ("get"), canonical (the path as the
 # router writes it), template (as OpenAPI does), key (the same for templates that clients cannot tell apart),
-# placeholders (names in the template), fields (what is said), errors (names of responses of openapi-errors.R) and id,
-# the name that it was given, or "". Neighbours: openapi.R; openapi-jobs.R, of routes of
-# jobs; openapi-security.R, what covers paths.
+# placeholders (names in the template), fields (what is said), errors (names of responses of openapi-errors.R), id,
+# the name that it was given, or "", and plain: the same text for those of which the same is said, as the routes declare
+# nothing; NULL for others. Neighbours: openapi.R; openapi-jobs.R, of routes of jobs; openapi-security.R, what covers
+# paths.
 
 # The operations of routes, without those below one of the patterns `hidden`, and without those for whose method and
 # path an earlier one is there.
@@ -25,7 +26,8 @@ operations_of <- function(routes, hidden) {
       list(
         method = method, canonical = canonical[[i]], template = template[[i]], key = key[[i]],
         placeholders = placeholders, fields = if (method %in% with_body) c(said$fields, said$body) else said$fields,
-        errors = said$errors, id = said$id %||% ""
+        errors = said$errors, id = said$id %||% "",
+        plain = if (!is.null(said$plain)) paste0(method, said$plain)
       )
     })
   })
@@ -55,13 +57,17 @@ path_templates <- function(canonical) {
 # The same as described_route() of a route of which nothing is said: one for all with such placeholders. `made`: those
 # that were made. NULL for other routes.
 plain_route <- function(route, parsed, made) {
-  said <- c("params", "body", "response", "about", "job")
-  if (!all(vapply(route[intersect(said, names(route))], is.null, NA))) return(NULL)
-  key <- paste(c("", route$content_type, parsed$names, parsed$types, grepl("*", parsed$canonical, fixed = TRUE)),
-    collapse = " ")
-  if (is.null(made[[key]])) made[[key]] <- described_route(route, parsed)
+  if (any(declared_fields %in% names(route))) return(NULL)
+  key <- paste("", route$content_type)
+  if (length(parsed$names)) {
+    key <- paste(c(key, parsed$names, parsed$types, grepl("*", parsed$canonical, fixed = TRUE)), collapse = " ")
+  }
+  if (is.null(made[[key]])) made[[key]] <- c(described_route(route, parsed), list(plain = key))
   made[[key]]
 }
+
+# What a route says of itself.
+declared_fields <- c("params", "body", "response", "about", "job")
 
 # list(fields, body, errors, id) of a route of an app: what is said of it in all of its methods, and in those that have
 # a body.
@@ -164,9 +170,14 @@ paths_of <- function(operations) {
   methods <- vapply(operations, `[[`, "", "method")
   ids <- operation_ids(operations)
   groups <- split(seq_along(keys), factor(keys, unique(keys)))
+  made <- new.env(parent = emptyenv())
   paths <- lapply(unname(groups), function(group) {
     first <- operations[[group[[1L]]]]
-    item <- lapply(group, function(i) finished(operations[[i]], ids[[i]], first$placeholders))
+    item <- lapply(group, function(i) {
+      finished <- finished_once(operations[[i]], first$placeholders, made)
+      finished$operationId <- ids[[i]]
+      finished
+    })
     names(item) <- methods[group]
     item
   })
@@ -192,9 +203,17 @@ field_order <- c(
   "deprecated", "security"
 )
 
-finished <- function(operation, id, placeholders) {
+# The operation as it is written, but for its name. `made`: those of plain routes, by what they have in common.
+finished_once <- function(operation, placeholders, made) {
+  same <- operation$plain
+  if (is.null(same) || !identical(placeholders, operation$placeholders)) return(finished(operation, placeholders))
+  if (is.null(made[[same]])) made[[same]] <- finished(operation, placeholders)
+  made[[same]]
+}
+
+finished <- function(operation, placeholders) {
   fields <- operation$fields
-  fields$operationId <- id
+  fields$operationId <- ""
   if (!identical(placeholders, operation$placeholders)) {
     fields$parameters <- renamed(fields$parameters, operation$placeholders, placeholders)
   }

@@ -37,6 +37,8 @@ guards_of <- function(policies, operations) {
 }
 
 guarded <- function(operation, security, errors) {
+  if (is.null(security) && is.null(errors)) return(operation)
+  operation$plain <- NULL
   if (!is.null(security) && is.null(operation$fields$security)) operation$fields$security <- security
   operation$errors <- c(errors, operation$errors)
   operation

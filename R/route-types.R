@@ -4,11 +4,17 @@
 
 # Of the arguments of dr_get() the fields of a route: params, body, response, about. What was not given is not there.
 route_types <- function(given, placeholders, call) {
+  if (identical(given[declarations], route_defaults[declarations])) return(list())
   Filter(length, list(
     params = route_params(given$params, placeholders, call), body = route_body(given$body, call),
     response = route_response(given$response, call), about = route_about(given, call)
   ))
 }
+
+# Those arguments.
+declarations <- c(
+  "params", "body", "response", "summary", "description", "tags", "examples", "deprecated", "operation_id"
+)
 
 # By the names that requests have: lists of schema, `in`, required, default (where there is one) and argument, the name
 # that a handler's argument has.
@@ -87,6 +93,7 @@ route_about <- function(given, call) {
 
 # What the engine has to know of it; NULL for nothing. See src/rust/crates/engine/src/edge/types.rs.
 engine_types <- function(route) {
+  if (is.null(route$params) && is.null(route$body)) return(NULL)
   params <- Map(function(param, name) {
     list(name = name, `in` = param[["in"]], required = param$required, schema = schema_text(param$schema))
   }, route$params, names(route$params))
@@ -95,5 +102,5 @@ engine_types <- function(route) {
       content_type = route$body$content_type, required = route$body$required, schema = schema_text(route$body$schema)
     )
   }
-  if (length(params) || !is.null(body)) Filter(length, list(params = unname(params), body = body))
+  Filter(length, list(params = unname(params), body = body))
 }

@@ -2,14 +2,13 @@
 
 # The bounds of a number as JSON Schema has them. `lowest` and `highest`: what R can hold.
 number_bounds <- function(min, max, call, above = NULL, below = NULL, lowest = NULL, highest = NULL, whole = FALSE) {
-  given <- list(min = min, max = max, above = above, below = below)
+  given <- compact(list(min = min, max = max, above = above, below = below))
   for (name in names(given)) {
     bound <- given[[name]]
-    fits <- is.null(bound) || (is.numeric(bound) && length(bound) == 1L && is.finite(bound) &&
-      (!whole || bound == trunc(bound)))
+    fits <- is.numeric(bound) && length(bound) == 1L && is.finite(bound) && (!whole || bound == trunc(bound))
     right <- paste0("NULL or a single ", if (whole) "whole number" else "number")
     if (!fits) stop_argument(name, right, bound, call)
-    if (!is.null(lowest) && !is.null(bound) && (bound < lowest || bound > highest)) {
+    if (!is.null(lowest) && (bound < lowest || bound > highest)) {
       right <- sprintf("in %s..%s", format(lowest, scientific = FALSE), format(highest, scientific = FALSE))
       stop_argument(name, right, bound, call)
     }
@@ -19,7 +18,7 @@ number_bounds <- function(min, max, call, above = NULL, below = NULL, lowest = N
   if (low > high) {
     stop_drover("argument", "`min` must not be above `max`", call = call, argument = "min")
   }
-  Filter(Negate(is.null), list(
+  compact(list(
     minimum = min %||% lowest, maximum = max %||% highest, exclusiveMinimum = above, exclusiveMaximum = below
   ))
 }

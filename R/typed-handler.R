@@ -4,10 +4,12 @@
 # Which values a handler takes: NULL when it takes the request or nothing, as all handlers without types do.
 # `types`: see route_types(); `placeholders`: names in the path.
 handler_values <- function(handler, types, placeholders) {
-  takes <- names(formals(args(handler)))
-  values <- setdiff(takes, c("req", "..."))
+  # as in nearly all routes: an app may have thousands
+  if (!length(placeholders) && is.null(types$params) && is.null(types$body)) return(NULL)
   arguments <- vapply(types$params, `[[`, "", "argument", USE.NAMES = FALSE)
   known <- c(arguments, placeholders, if (!is.null(types$body)) "body")
+  takes <- names(formals(args(handler)))
+  values <- setdiff(takes, c("req", "..."))
   declares <- !is.null(types$params) || !is.null(types$body)
   # a function of one argument gets the request, under any name that is not a known value's
   is_typed <- any(values %in% known) || (declares && length(setdiff(takes, "...")) > 1L)
@@ -39,6 +41,8 @@ instead_of <- function(name) {
 # A handler that gets the request. One by name of something else most likely expects that, as functions of plumber do:
 # it may be right all the same, and has a warning.
 check_request_handler <- function(handler, call) {
+  # the usual one
+  if (typeof(handler) == "closure" && identical(names(formals(handler)), "req")) return(invisible())
   values <- if (is.function(handler)) setdiff(names(formals(args(handler))), "...")
   values <- values[!is_request_name(values)]
   if (length(values) && length(arity(handler)$required) > 1L && !"res" %in% values) {

@@ -60,9 +60,19 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
     quit(save = "no", status = 2L)
   }
   .Call(C_fork_safety_watch)
-  loaded <- tryCatch(load_for_zygote(arguments, secret), error = function(error) conditionMessage(error))
-  if (is.character(loaded)) {
-    .Call(C_zygote_fail, loaded)
+  words <- split_arguments(arguments)
+  loading$go_on <- function(registered) serve_loaded(ready_for_zygote(registered, words$own), settings)
+  serve_loaded(load_for_zygote(words, secret), settings)
+}
+
+# The rest of its life: to the end of R. `loaded`: see load_for_zygote(), a promise that may fail.
+serve_loaded <- function(loaded, settings) {
+  problem <- tryCatch({
+    loaded
+    NULL
+  }, error = function(error) conditionMessage(error))
+  if (!is.null(problem)) {
+    .Call(C_zygote_fail, problem)
     quit(save = "no", status = 1L)
   }
   collect_garbage()
@@ -79,9 +89,9 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   quit(save = "no", status = status, runLast = last)
 }
 
-# list(compiled, hooks, stop): `stop` are functions to call at the end of the server.
-load_for_zygote <- function(arguments, secret) {
-  words <- split_arguments(arguments)
+# list(compiled, hooks, stop): `stop` are functions to call at the end of the server. `words`: see split_arguments(). It
+# does not come back where the file serves the app by itself, see serve_from_here().
+load_for_zygote <- function(words, secret) {
   arguments <- words$own
   after <- function(name) option_of(arguments, name)
   engine$seal_key <- shared_key(secret, "seal key")
@@ -100,10 +110,15 @@ load_for_zygote <- function(arguments, secret) {
   share_keys(secret)
   loading$key <- shared_key(secret, "loading")
   if ("--trace" %in% arguments) trace_loading()
-  loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
+  ready_for_zygote(load_file(arguments[[1L]], after("--kind") %||% "auto", words$app), arguments)
+}
+
+# The same of what a file has made, see load_file().
+ready_for_zygote <- function(loaded, arguments) {
   with_file_policies(loaded$app)
   endpoint <- ready_for_stdio(loaded$app, arguments)
-  given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
+  hooks <- option_of(arguments, "--hooks")
+  given <- if (!is.null(hooks)) readRDS(hooks)
   compiled <- withCallingHandlers(compile_app(loaded$app), warning = function(warning) {
     tell_warning(conditionMessage(warning), warning)
   })

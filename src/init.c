@@ -191,6 +191,7 @@ static const R_CallMethodDef calls[] = {
     CALL("ws_send", drv_websocket_send, 3),
     CALL("yaml", drv_yaml, 1),
     CALL("zygote_adopt", drv_zygote_adopt, 1),
+    CALL("zygote_apart", drv_zygote_apart, 1),
     CALL("zygote_enter", drv_zygote_enter, 2),
     CALL("zygote_fail", drv_zygote_fail, 1),
     CALL("zygote_fork", drv_zygote_fork, 1),

@@ -118,6 +118,17 @@ static void call_body(void *data) {
   UNPROTECT(1);
 }
 
+static void eval_apart(void *call) { Rf_eval(call, drv_namespace()); }
+
+/* .Call: fun(), in a context of its own: whatever has called this has no say in what becomes of conditions. Not to come
+ * back; when it jumps to top level, R ends. */
+SEXP drv_zygote_apart(SEXP fun) {
+  SEXP call = PROTECT(Rf_lang1(fun));
+  if (R_ToplevelExec(eval_apart, call)) Rf_error("a process that serves has come back");
+  report_end();
+  exit(1);
+}
+
 /* The end of a process that was forked: R's own end would delete the folder of temporary files, which is the
  * session's. */
 static void run_and_exit(SEXP body, SEXP value) {

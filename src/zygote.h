@@ -11,5 +11,7 @@ SEXP drv_zygote_variable(SEXP name);
 SEXP drv_zygote_arguments(SEXP arguments);
 SEXP drv_zygote_report(SEXP app, SEXP unshared);
 SEXP drv_zygote_run(SEXP body);
+/* .Call: see zygote.c. */
+SEXP drv_zygote_apart(SEXP fun);
 
 #endif

@@ -11,7 +11,7 @@ case "$purpose" in
   run) packages="$packages r-cran-promises" ;; # the example "async"
   test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr r-cran-curl curl nghttp2-client nginx-light
     haproxy procps shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-rook r-cran-rserve r-cran-yaml
-    r-cran-future r-cran-shiny
+    r-cran-future r-cran-shiny r-cran-rmarkdown
     python3-prometheus-client python3-jsonschema testssl.sh slowhttptest" ;;
   browser) packages="$packages chromium python3-venv" ;;
   site) packages="$packages r-cran-pkgdown pandoc" ;;

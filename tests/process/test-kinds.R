@@ -112,6 +112,154 @@ test("programs that run a router, or an app of httpuv, themselves", function() {
   expect(told_by(file.path(folder, "program.R")) == "200 in a loop", "a loop")
 }, ways = 1)
 
+test("programs that start a server of httpuv go on until they wait, and what they do at their end is not done", function() {
+  told <- function(..., path = "/") {
+    app <- c("GATES <- Sys.getenv('GATES'); sys.source(GATES, globalenv())", ...)
+    told_by(file.path(folder_of(program.R = app), "program.R"), path)
+  }
+  answer <- "function(req) list(status = 200L, body = paste('ran on', later_on, running))"
+  # as fiery, which plumber2 is made with: in a function that loops
+  looping <- c(
+    "running <- FALSE", "ignite <- function() {", "  running <<- TRUE", "  on.exit({ running <<- FALSE; later_on <<- 'ended' })",
+    sprintf("  server <- httpuv::startServer('0.0.0.0', 1, list(call = %s))", answer), "  on.exit(httpuv::stopServer(server), add = TRUE)",
+    "  later_on <<- 'its way'", "  while (TRUE) { httpuv::service(); later_on <<- 'in vain' }", "}", "ignite()", "stop('not reached')"
+  )
+  expect(told(looping) == "200 ran on its way TRUE", "a loop in a function")
+  # as ambiorix, which also wants to know of a free port
+  waiting <- c(
+    "start <- function() {", "  port <- httpuv::randomPort()", sprintf("  server <- httpuv::startServer('0.0.0.0', port, list(call = %s))", answer),
+    "  running <<- server$isRunning()", "  on.exit({ server$stop(); running <<- FALSE })", "  later_on <<- server$getPort()",
+    "  httpuv::service(timeoutMs = Inf)", "}", "start()"
+  )
+  expect(told(waiting) == "200 ran on 1024 TRUE", "it waits without an end")
+  # as servr, and as people write it: callbacks, and a look whether the port is free
+  beside <- c(
+    "running <- FALSE", "probe <- httpuv::startServer('127.0.0.1', 1, list())", "httpuv::stopServer(probe)",
+    sprintf("httpuv::startDaemonizedServer('127.0.0.1', 1, list(call = %s))", answer), "later_on <- 'callbacks'"
+  )
+  expect(told(beside, "while (TRUE) later::run_now(Inf)") == "200 ran on callbacks FALSE", "a loop of later's")
+  expect(told(beside, "repeat Sys.sleep(1)") == "200 ran on callbacks FALSE", "a loop that sleeps")
+  expect(told(beside, "readline('Enter ends it')", "httpuv::stopAllServers()", "stop('not reached')") == "200 ran on callbacks FALSE", "the console")
+  expect(told(beside) == "200 ran on callbacks FALSE", "it ends")
+  expect(told(beside, "httpuv::stopAllServers()") == "200 ran on callbacks FALSE", "it ends its server")
+  # folders that are added to it
+  folder <- folder_of(a.txt = "of a folder")
+  static <- c(
+    "s <- httpuv::startServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'called')))",
+    sprintf("s$setStaticPath('/files' = '%s')", folder), "stopifnot(names(s$getStaticPaths()) == '/files')", "repeat httpuv::service()"
+  )
+  expect(told(static, path = "/files/a.txt") == "200 of a folder", told(static, path = "/files/a.txt"))
+  expect(told(static, path = "/b") == "200 called", "beside the folder")
+  two <- sprintf("httpuv::startServer('127.0.0.1', %d, list(call = function(req) list(status = 200L)))", 8001:8002)
+  ended <- run_to_end(c(drover_program(), write_app(c(two, "repeat httpuv::service()")), "--port", "0"))
+  expect(ended$status == 1L && any(grepl("2 servers of httpuv, on the ports 8001 and 8002", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
+# A package of this name in a library of its own, whose app does what that of plumber2 is known to do: it imports from
+# httpuv, starts its server where it blocks, and does something at its end.
+library_with_plumber2 <- function() {
+  folder <- folder_of(
+    DESCRIPTION = c(
+      "Package: plumber2", "Version: 0.1", "Title: In the Place of Another", "Description: For tests.", "License: MIT",
+      "Imports: httpuv"
+    ),
+    NAMESPACE = c("export(api)", "importFrom(httpuv, startServer, stopServer, service)")
+  )
+  dir.create(file.path(folder, "R"))
+  writeLines(c(
+    "api <- function(settings, env = parent.frame()) {",
+    "  lines <- readLines(settings)",
+    "  routes <- sub('^routes: ', '', grep('^routes: ', lines, value = TRUE))",
+    "  handler <- source(file.path(dirname(settings), routes), local = new.env(parent = env))$value",
+    "  self <- new.env()",
+    "  self$running <- FALSE",
+    "  self$ignite <- function(block = FALSE, showcase = FALSE, ..., silent = FALSE) {",
+    "    if (!block) stop('it does not block')",
+    "    self$running <- TRUE",
+    "    on.exit(self$running <- FALSE)",
+    "    server <- startServer('127.0.0.1', 8080, list(call = function(req) {",
+    "      list(status = 200L, body = paste(handler(req$PATH_INFO), self$running))",
+    "    }))",
+    "    on.exit(stopServer(server), add = TRUE)",
+    "    repeat service()",
+    "  }",
+    "  structure(self, class = c('Plumber2', 'Fire'))",
+    "}"
+  ), file.path(folder, "R", "api.R"))
+  library <- tempfile("library-")
+  dir.create(library)
+  built <- run_to_end(c(file.path(R.home("bin"), "R"), "CMD", "INSTALL", paste0("--library=", library), folder))
+  expect(built$status == 0L, paste(built$log, collapse = "\n"))
+  library
+}
+
+test("an app of fiery, by itself or as plumber2 makes it of _server.yml", function() {
+  library <- library_with_plumber2()
+  folder <- folder_of("_server.yml" = c("engine: plumber2", "routes: api.R"), api.R = "function(path) paste('asked', path)")
+  env <- c(R_LIBS = paste(c(library, .libPaths()), collapse = ":"))
+  told <- function(app) {
+    server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1"), env = env)
+    expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+    ask(server, "/x")$body
+  }
+  expect(told(folder) == "asked /x TRUE", "_server.yml")
+  own <- file.path(folder, "own.R")
+  writeLines(c("app <- plumber2::api('_server.yml')", "app"), own)
+  expect(told(own) == "asked /x TRUE", "an app that its file leaves to others to run")
+  writeLines("plumber2::api('_server.yml')$ignite(block = TRUE)", own)
+  expect(told(own) == "asked /x TRUE", "one that it runs")
+  writeLines("stop('not today')", file.path(folder, "api.R"))
+  ended <- run_to_end(c(drover_program(), folder, "--port", "0"), env = env)
+  expect(ended$status == 1L && any(grepl("cannot load .*_server.yml: not today", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
+test("a document of R Markdown whose code runs in sessions of Shiny", function() {
+  needs_shiny()
+  if (!requireNamespace("rmarkdown", quietly = TRUE)) skip("the package 'rmarkdown' is not installed")
+  chunk <- c("```{r, echo=FALSE}", "textInput('name', 'Name', 'Ada')", "renderText(paste0('Hello, ', input$name, '!'))", "```")
+  folder <- folder_of(index.Rmd = c("---", "title: A document", "output: html_document", "runtime: shiny", "---", "", chunk))
+  server <- launch(c(drover_program(), folder, "--port", "0", "--workers", "1"))
+  expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+  expect(ask(server, "/")$status == "200", "no page")
+  page <- shiny_page(server, "__reactivedoc__")
+  shown <- heard(page, function(said) said$values[["__reactivedoc__"]])
+  expect(grepl("A document", shown$html), "not rendered: ", deparse1(shown))
+  ready <- c("---", "title: Made before", "output: html_document", "runtime: shiny_prerendered", "---", "", "Text of it.", "",
+    "```{r, context='server'}", "output$at <- renderText('now')", "```")
+  folder <- folder_of(index.Rmd = ready)
+  told <- told_by(file.path(folder, "index.Rmd"))
+  expect(grepl("^200", told) && grepl("Text of it", told), substr(told, 1L, 300L))
+}, ways = 1)
+
+test("what handlers do with httpuv is httpuv's, and a server that has become drover's is not stopped", function() {
+  app <- write_app(c(
+    "server <- httpuv::startServer('127.0.0.1', 1, list(call = function(req) {",
+    "  if (req$PATH_INFO == '/stop') { server$stop(); return(list(status = 200L, body = 'goes on')) }",
+    "  own <- httpuv::startServer('127.0.0.1', httpuv::randomPort(), list(call = function(req) list(status = 200L, body = 'inner')))",
+    "  on.exit(own$stop())", "  list(status = 200L, body = paste(class(own)[1:2], collapse = ' '))", "}))", "httpuv::service(Inf)"
+  ))
+  server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1"))
+  expect(ask(server, "/stop")$body == "goes on" && ask(server, "/stop")$body == "goes on", "it was stopped")
+  expect(any(grepl("stop\\(\\) of a server of httpuv was called", server$log())), paste(server$log(), collapse = "\n"))
+  expect(ask(server, "/")$body == "WebServer Server", "no server of httpuv's own")
+}, ways = 1)
+
+test("a function that serves has not ended: a connection that it closes at its end is open", function() {
+  if (!requireNamespace("plumber", quietly = TRUE)) skip("the package 'plumber' is not installed")
+  file <- c(
+    "main <- function() {", "  con <- textConnection('a line')", "  on.exit(close(con))",
+    "  plumber::pr_run(plumber::pr_get(plumber::pr(), '/', function() readLines(con), serializer = plumber::serializer_text()))", "}",
+    "withCallingHandlers(tryCatch(main(), error = function(e) quit(status = 9)), warning = function(w) quit(status = 8))"
+  )
+  expect(told_by(write_app(file)) == "200 a line", told_by(write_app(file)))
+  # what happens in workers is not for the handlers of the file, nor for those that loaded it
+  hooks <- c("app <- dr_app()", "dr_on_worker_start(app, function() warning('of a worker'))", "dr_get(app, '/', function(req) stop('of a handler'))")
+  server <- launch(c(drover_program(), write_app(c("library(drover)", hooks, "tryCatch(dr_serve(app), error = function(e) quit(status = 7))")), "--port", "0", "--workers", "1"))
+  expect(ask(server, "/")$status == "500" && ask(server, "/")$status == "500", "the file took the error")
+  log <- paste(server$log(), collapse = "\n")
+  expect(grepl("of a worker", log) && !grepl("line [0-9]+: of a worker", log), log)
+}, ways = 1)
+
 test("a program that serves by Rserve, with arguments of its own", function() {
   if (!requireNamespace("Rserve", quietly = TRUE)) skip("the package 'Rserve' is not installed")
   folder <- folder_of(program.R = c(
@@ -272,7 +420,7 @@ test("what cannot be served is one error with its line and exit status, and noth
   at <- function(file) file.path(folder, file)
   ends(at("missing.R"), 4L, "cannot read .*missing.R")
   ends(folder, 1L, "looked for _server.yml, .*; found ")
-  ends(folder_of("_server.yml" = "engine: plumber2"), 1L, "_server.yml is for the engine plumber2, whose apps")
+  ends(folder_of("_server.yml" = "engine: plumber2"), 1L, "_server.yml is for the engine plumber2, and the package .plumber2. is not installed")
   ends(at("syntax.R"), 1L, "line 2, column 11: unexpected '\\{'")
   ends(at("throws.R"), 1L, "line 3: not today")
   ends(at("package.R"), 1L, "line 3: there is no package called .no.such.package.")

@@ -45,7 +45,7 @@ test_that("the engine of _server.yml decides", {
   expect_identical(kind_in(folder, yml), c("script", "api.R"))
   expect_load_error(kind_in(local_files("_server.yml" = "engine: other")), "is for the engine other, which is not served")
   expect_load_error(kind_in(local_files("_server.yml" = "x: 1")), "has no `engine`")
-  expect_load_error(kind_in(local_files("_server.yml" = "engine: plumber")), "there is no entrypoint.R, plumber.R, app.R, server.R beside it")
+  expect_load_error(kind_in(local_files("_server.yml" = "engine: plumber")), "there is no entrypoint.R, plumber.R, app.R, server.R, index.Rmd beside it")
 })
 
 test_that("_server.yml of plumber2 is told what it names, what is missing, and how to go on", {
@@ -58,13 +58,24 @@ test_that("_server.yml of plumber2 is told what it names, what is missing, and h
     c("engine: plumber2", "routes:", "- a.R  # first", "- 'b c.R'", "constructor: make.R", "options:", "  port: 1"),
     a.R = "#* @get /", "b c.R" = "1"
   )
-  expect_match(text, "_server.yml is for the engine plumber2 (routes: a.R, b c.R; constructor: make.R), whose", fixed = TRUE)
-  expect_match(text, "'plumber2', which does, is not installed: install.packages(\"plumber2\").", fixed = TRUE)
+  expect_match(text, "_server.yml is for the engine plumber2 (routes: a.R, b c.R; constructor: make.R), and", fixed = TRUE)
+  expect_match(text, "'plumber2' is not installed: install.packages(\"plumber2\").", fixed = TRUE)
   expect_match(text, "are served as its own: drover serve a.R$")
-  expect_match(problem(c("engine: plumber2", "routes: [x.R, 'y.R']")), "(routes: x.R, y.R), whose", fixed = TRUE)
+  expect_match(problem(c("engine: plumber2", "routes: [x.R, 'y.R']")), "(routes: x.R, y.R), and", fixed = TRUE)
   # without annotations there is nothing else to serve
   expect_false(grepl("drover serve", problem(c("routes: api.R", "engine: plumber2"), api.R = "1")))
-  expect_match(problem("engine: plumber2"), "plumber2, whose apps", fixed = TRUE)
+  expect_match(problem("engine: plumber2"), "plumber2, and the package", fixed = TRUE)
+})
+
+test_that("a document is an app when its header says so", {
+  folder <- local_files(
+    shiny.Rmd = c("---", "title: x", "runtime: shiny", "---", "text"), "index.Rmd" = c("---", "server: shiny", "---"),
+    prerendered.rmd = c("---", "runtime: \"shiny_prerendered\"", "---"), plain.Rmd = c("---", "title: x", "---", "runtime: shiny")
+  )
+  expect_identical(kind_in(folder, "shiny.Rmd"), c("document", "shiny.Rmd"))
+  expect_identical(kind_in(folder, "prerendered.rmd"), c("document", "prerendered.rmd"))
+  expect_identical(kind_in(folder), c("document", "index.Rmd"))
+  expect_load_error(kind_in(folder, "plain.Rmd"), "is no app: a document of R Markdown is one with `runtime: shiny`")
 })
 
 test_that("annotations make a file plumber's, unless it makes an app itself; `kind` overrides", {
