@@ -55,6 +55,8 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
 #'   its handler has not begun. 0 for never. Routes may have another, see [dr_get()].
 #' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503. 0, the default, for as
 #'   long as its `timeout`.
+#' @param session_idle_timeout Longest time that the visitor of an app of Shiny does nothing, in seconds; then the
+#'   session ends, as when the page is closed. What the app sends by itself does not count. 0 for never.
 #' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
 #'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
 #' @param drain_delay How long the server goes on as before when it is told to end, in seconds. Only `/readyz` says so
@@ -71,8 +73,8 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
 #' @examples
 #' dr_timeouts(timeout = "2m", keep_alive = 15)
 #' @export
-dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, drain_delay = 0, graceful_timeout = 30,
-                        keep_alive = 75, header_timeout = 10, body_timeout = 15, min_body_rate = 500,
+dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, session_idle_timeout = 0, kill_after = 2,
+                        drain_delay = 0, graceful_timeout = 30, keep_alive = 75, header_timeout = 10, body_timeout = 15, min_body_rate = 500,
                         write_timeout = 30) {
   call <- sys.call()
   check_dots_empty(..., call = call)

@@ -114,3 +114,40 @@ test("after a reload sessions begin in processes of the new app", function() {
   expect(!anyDuplicated(c(pids_of(pages), pids_of(again))), "a process of the old app")
   expect(within(function() !any(pids_of(pages) %in% workers(server))), "old processes are left")
 })
+
+test_every_way("a session whose visitor does nothing ends, whatever its app sends, and others go on", function(start) {
+  needs_shiny()
+  server <- start(shiny_file, session_idle_timeout = 1)
+  idle <- shiny_page(server, "ticks", name = "Ada")
+  busy <- shiny_page(server, c("ticks", "greeting"), name = "Grace")
+  ended <- within(function() {
+    greets(busy, basename(tempfile("g")))
+    any(grepl("^ended Ada$", notes(server)))
+  })
+  expect(ended, "it does not end: ", toString(notes(server)))
+  expect(ws_code(idle) == 1001, "another code")
+  greets(busy, "last")
+})
+
+test("drover status and the dashboard list sessions, with the worker that each has", function() {
+  needs_shiny()
+  server <- serve_visitors(workers = "1-3", max_workers = 20, admin = "127.0.0.1:0")
+  pages <- visits(server, 2)
+  shown <- run_to_end(c(drover_program(), "status", as.character(server$pid)))$log
+  at <- grep("^2 sessions$", shown)
+  expect(length(at) == 1L, paste(shown, collapse = "\n"))
+  expect(grepl("client +worker +age +idle", shown[[at + 1L]]), shown[[at + 1L]])
+  rows <- strsplit(trimws(shown[at + 2:3]), " +")
+  expect(all(vapply(rows, `[[`, "", 1L) == "127.0.0.1"), "other clients: ", toString(shown))
+  expect(setequal(vapply(rows, `[[`, "", 2L), pids_of(pages)), "other workers: ", toString(shown))
+  sent <- start_client("curl", c("-sN", "--max-time", "60", paste0(admin_of(server)$url, "/__drover__/events")), stdout = "|")
+  on.exit(sent$kill())
+  lines <- character()
+  expect(within(function() length(grep("^data: ", lines <<- c(lines, sent$read_output_lines()))) > 0L), "no event")
+  of_workers <- json(sub("^data: ", "", grep("^data: ", lines, value = TRUE)[[1L]]))$snapshot$workers
+  have <- lengths(lapply(of_workers$sessions, unlist)) > 0L
+  expect(setequal(of_workers$pid[have], pids_of(pages)), "the dashboard has others: ", toString(of_workers$pid[have]))
+  for (page in pages) ws_leave(page)
+  gone <- function() !any(grepl("session", run_to_end(c(drover_program(), "status", as.character(server$pid)))$log))
+  expect(within(gone), "they are still listed")
+})

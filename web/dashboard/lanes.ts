@@ -3,7 +3,7 @@
 import { restart } from "./actions";
 import { byId, Keyed, make, plain, say } from "./dom";
 import { SHOWN, type History } from "./history";
-import type { Running, Worker } from "./snapshot";
+import type { Running, Session, Worker } from "./snapshot";
 import { bytes, count, time } from "./units";
 
 /** More are counted, and not shown. */
@@ -14,6 +14,9 @@ const runs = (request: Running): string => {
   const route = request.route && request.route !== request.path ? ` (${request.route})` : "";
   return plain(`${asked}${route} for ${time(request.seconds)}, request ${request.id}`);
 };
+
+const visit = ({ client, age, idle }: Session): string =>
+  plain(`session of ${client} for ${time(age)}, idle for ${time(idle)}`);
 
 /** The states as a strip: from the left edge, SHOWN seconds ago, to now. */
 function strip(history: History, pid: number, now: number): string {
@@ -70,7 +73,7 @@ export class Lanes {
       `generation ${worker.generation}, ${answered}${promises}, ` +
         `busy ${(100 * worker.busy).toFixed(0)} %, ${bytes(worker.memory)}, ${time(worker.age)} old`,
     );
-    say(running, worker.runs.map(runs).join("\n"));
+    say(running, [...(worker.sessions ?? []).map(visit), ...worker.runs.map(runs)].join("\n"));
   }
 
   show(workers: Worker[], mayAct: boolean, now: number): void {

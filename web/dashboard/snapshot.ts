@@ -14,7 +14,12 @@ export interface Worker {
   memory: number;
   age: number;
   runs: Running[];
+  /** visitors' sessions; none when it has none */
+  sessions?: Session[];
 }
+
+/** A visitor's session; times in seconds. */
+export interface Session { client: string; age: number; idle: number }
 
 export interface Route { route: string; requests: number; errors: number; seconds: number; duration: number[] }
 

@@ -19,6 +19,7 @@ interface ShownError extends LoggedError { replayable: boolean }
 function facts(point: Point): [string, string][] {
   const { snapshot } = point.message;
   const figures = snapshot.figures;
+  const sessions = snapshot.workers.reduce((n, worker) => n + (worker.sessions?.length ?? 0), 0);
   const busy = snapshot.workers.filter((worker) => worker.state === "busy").length;
   return [
     ["requests/s", rate(point.requests)],
@@ -29,6 +30,7 @@ function facts(point: Point): [string, string][] {
     ["open requests", count(figures.open)],
     ["streams", count(figures.streams)],
     ["WebSockets", count(figures.websockets)],
+    ...(sessions > 0 ? [["sessions", count(sessions)] as [string, string]] : []),
     ["received/s", bytes(point.received)],
     ["sent/s", bytes(point.sent)],
     ["server's memory", bytes(figures.memory)],

@@ -45,6 +45,8 @@ pub struct Limits {
     pub kill_after: f64,
     /// longest wait for R, then 503; 0 for as long as `timeout`
     pub queue_timeout: f64,
+    /// a visitor's session ends when the visitor has done nothing for so long; 0 for never
+    pub session_idle_timeout: f64,
     /// how long the server goes on as before when it is told to end, but for `/readyz`
     pub drain_delay: f64,
     /// how long `dr_stop()` waits for requests in flight
@@ -107,6 +109,7 @@ impl Default for Limits {
             timeout: 30.0,
             kill_after: 2.0,
             queue_timeout: 0.0,
+            session_idle_timeout: 0.0,
             drain_delay: 0.0,
             graceful_timeout: 30.0,
             max_connections: 10_000,

@@ -13,6 +13,8 @@ use supervisor::AUTO;
 
 /// Routes and errors that are shown each second.
 const MOST: usize = 5;
+/// Sessions that are shown.
+const MOST_SESSIONS: usize = 20;
 /// Characters of a text of others that a cell shows.
 const LONGEST_SHOWN: usize = 60;
 
@@ -161,7 +163,24 @@ fn workers(workers: &[WorkerStatus]) -> String {
             runs.collect::<Vec<_>>().join(", "),
         ]
     });
-    table(head, rows)
+    table(head, rows) + &sessions(workers)
+}
+
+/// Visitors' sessions, those first that have been idle for the shortest time.
+fn sessions(workers: &[WorkerStatus]) -> String {
+    let mut all: Vec<_> = workers.iter().flat_map(|w| w.sessions.iter().map(move |session| (w.pid, session))).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    all.sort_by(|(_, a), (_, b)| a.idle.total_cmp(&b.idle));
+    let rows = all.iter().take(MOST_SESSIONS).map(|(pid, session)| {
+        [plain(&session.client), pid.to_string(), age(session.age), age(session.idle)]
+    });
+    let mut text = count(all.len() as u64, "session");
+    if all.len() > MOST_SESSIONS {
+        let _ = write!(text, ", of which the latest to be used");
+    }
+    format!("{text}\n{}", table(["client", "worker", "age", "idle"], rows))
 }
 
 fn routes(figures: &Figures) -> String {
@@ -320,6 +339,7 @@ mod tests {
             age: 1.0,
             heap: 0,
             runs: vec![runs],
+            sessions: Vec::new(),
         };
         let message = "bad\u{9b}31m\nforged".into();
         let error = RecentError { number: 1, at: 0, worker: None, request: None, message, calls: Vec::new() };

@@ -158,8 +158,9 @@ impl App {
         let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
         let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
         let websockets = config.routes.iter().zip(&targets).enumerate();
-        let websockets = websockets
-            .filter_map(|(i, (route, target))| WebSocketRoute::new(i as u32, route, target.timeout, target.max_body));
+        let websockets = websockets.filter_map(|(i, (route, target))| {
+            WebSocketRoute::new(i as u32, route, target.timeout, target.max_body, limits.session_idle_timeout)
+        });
         Ok(App {
             generation,
             router: builder.build(),

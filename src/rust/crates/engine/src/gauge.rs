@@ -1,10 +1,12 @@
 //! How much is going on in a server, for whoever asks from another thread. Neighbours: `server`, which has one;
 //! `snapshot`, which is what it takes.
 
+use crate::context::Context;
 use crate::failed::{FailedLine, FailedRequest, FailedRequests};
 use crate::jobs::{JobCounts, Jobs, JobsOperator};
 use crate::pool::Pool;
 use crate::snapshot::{Snapshot, MOST_ERRORS};
+use crate::websockets::WebSockets;
 use dispatch::Running;
 use observe::metrics::Metrics;
 use observe::WorkerStatus;
@@ -21,20 +23,16 @@ pub struct Gauge {
     metrics: Option<Arc<Metrics>>,
     failed: Option<Arc<FailedRequests>>,
     jobs: Arc<Jobs>,
+    websockets: Arc<WebSockets>,
 }
 
 /// How long the dispatcher may take to say what runs: its thread waits for nothing, but others may have it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Gauge {
-    pub(crate) fn new(
-        http: Arc<httpd::Shared>,
-        pool: Pool,
-        metrics: Option<Arc<Metrics>>,
-        failed: Option<Arc<FailedRequests>>,
-        jobs: Arc<Jobs>,
-    ) -> Self {
-        Gauge { http, pool, metrics, failed, jobs }
+    pub(crate) fn new(http: Arc<httpd::Shared>, pool: Pool, metrics: Option<Arc<Metrics>>, context: &Context) -> Self {
+        let Context { failed, jobs, websockets, .. } = context;
+        Gauge { http, pool, metrics, failed: failed.clone(), jobs: jobs.clone(), websockets: websockets.clone() }
     }
 
     /// Connections that are open.
@@ -101,6 +99,7 @@ impl Gauge {
             replayable: self.failed.as_ref().map(|failed| failed.ids()).unwrap_or_default(),
         };
         snapshot.runs(running, |generation, route| self.pool.pattern(generation, route));
+        snapshot.visits(self.websockets.sessions());
         snapshot
     }
 }

@@ -60,7 +60,7 @@ pub use httpd::{self_signed, ClientAuth, MinVersion, SelfSigned, TlsSettings};
 pub use jobs::{check_cron, JobAct, JobCounts, JobLine, JobList, JobProgress, JobsOperator, JobsWanted};
 pub use observe::metrics::{Figures, Metrics, Restart};
 pub use observe::{about_no_request, json_line, printed, with_lost, with_names, Console, Format, Level, Log};
-pub use observe::{RecentError, RunningRequest, WorkerState, WorkerStatus};
+pub use observe::{RecentError, RunningRequest, SessionStatus, WorkerState, WorkerStatus};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
 pub use server::{Server, StartError};

@@ -333,8 +333,7 @@ impl Server {
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        let Context { failed, jobs, .. } = &*self.context;
-        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), failed.clone(), jobs.clone())
+        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), &self.context)
     }
 
     /// Connections that are open.

@@ -4,7 +4,7 @@
 use crate::jobs::JobCounts;
 use dispatch::Running;
 use observe::metrics::Figures;
-use observe::{RecentError, RunningRequest, WorkerStatus};
+use observe::{RecentError, RunningRequest, SessionStatus, WorkerStatus};
 use serde::{Deserialize, Serialize};
 
 /// See the module.
@@ -48,9 +48,7 @@ impl Snapshot {
     /// Notes what runs at the workers that run it; `route` gives the pattern of a generation's route.
     pub(crate) fn runs(&mut self, running: Vec<Running>, route: impl Fn(u32, u32) -> String) {
         for request in running {
-            // the session is the only one that there is
-            let is_there = |worker: &&mut WorkerStatus| request.pid.is_none_or(|pid| worker.pid == pid);
-            let Some(worker) = self.workers.iter_mut().find(is_there) else { continue };
+            let Some(worker) = self.worker(request.pid) else { continue };
             let (method, path) = request.asked.unwrap_or_default();
             worker.runs.push(RunningRequest {
                 id: format!("{:016x}", request.request),
@@ -60,5 +58,19 @@ impl Snapshot {
                 seconds: request.took.as_secs_f64(),
             });
         }
+    }
+
+    /// Notes visitors' sessions at the workers that have them.
+    pub(crate) fn visits(&mut self, sessions: Vec<(Option<i32>, SessionStatus)>) {
+        for (pid, session) in sessions {
+            if let Some(worker) = self.worker(pid) {
+                worker.sessions.push(session);
+            }
+        }
+    }
+
+    /// The worker of this process; `None` for the session that serves, which is the only one that there is.
+    fn worker(&mut self, pid: Option<i32>) -> Option<&mut WorkerStatus> {
+        self.workers.iter_mut().find(|worker| pid.is_none_or(|pid| worker.pid == pid))
     }
 }

@@ -18,4 +18,4 @@ pub use look::{json_line, Format};
 pub use recent::RecentError;
 pub use record::{about_no_request, printed, with_lost, with_names, Level};
 pub use root::{is_root_of_the_machine, WARNING};
-pub use status::{RunningRequest, WorkerState, WorkerStatus};
+pub use status::{RunningRequest, SessionStatus, WorkerState, WorkerStatus};

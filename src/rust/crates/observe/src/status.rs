@@ -33,6 +33,20 @@ pub struct WorkerStatus {
     /// the requests whose handlers run there
     #[serde(default)]
     pub runs: Vec<RunningRequest>,
+    /// the visitors' sessions that it has
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionStatus>,
+}
+
+/// A visitor's session in a worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionStatus {
+    /// the address of the visitor
+    pub client: String,
+    /// seconds since it began
+    pub age: f64,
+    /// seconds since the visitor has said something
+    pub idle: f64,
 }
 
 impl WorkerStatus {

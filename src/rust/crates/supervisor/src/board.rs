@@ -95,6 +95,7 @@ pub fn quick_status(
         heap: stats.heap.load(Ordering::Relaxed),
         age: age.as_secs_f64(),
         runs: Vec::new(),
+        sessions: Vec::new(),
     }
 }
 

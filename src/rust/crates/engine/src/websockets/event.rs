@@ -94,7 +94,7 @@ pub struct Whose {
 }
 
 impl Whose {
-    fn client(&self) -> &Client {
+    pub fn client(&self) -> &Client {
         Forwarded::client_of(self.forwarded.as_ref(), &self.connection)
     }
 }

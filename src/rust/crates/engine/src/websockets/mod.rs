@@ -8,7 +8,7 @@
 //!
 //! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `entered` what
 //! every open connection has; `of_worker` one whose events go to workers, by `event`; `native` one whose events are
-//! dealt with here; `homes` which worker has which; `commands` what handlers want sent, and to whom.
+//! dealt with here; `homes` which worker has which, `visits` which of these are sessions of visitors; `commands` what handlers want sent, and to whom.
 
 mod commands;
 mod entered;
@@ -18,22 +18,26 @@ mod native;
 mod of_worker;
 mod opening;
 mod route;
+mod visits;
 
 pub use event::Whose;
 pub use opening::{begin, Begun, Opening};
 pub use route::{WebSocketRoute, WebSocketRoutes};
 
 use homes::Homes;
+use observe::SessionStatus;
 use rooms::Local;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use visits::Visits;
 
 /// All WebSockets of a server.
 #[derive(Default)]
 pub struct WebSockets {
     store: Local,
     homes: Homes,
+    visits: Visits,
     /// open ones, by the patterns of their routes: they outlive the app that routed them
     open: Mutex<HashMap<Arc<str>, Arc<AtomicUsize>>>,
     /// connections that have ended, and whose handlers have still to hear of that, or of what came before
@@ -48,6 +52,11 @@ impl WebSockets {
         let one_more = |n| (most == 0 || n < most).then_some(n + 1);
         open.fetch_update(Relaxed, Relaxed, one_more).ok()?;
         Some(Place(open))
+    }
+
+    /// Sessions of visitors, with the process that has each; `None` for the session that serves.
+    pub(crate) fn sessions(&self) -> Vec<(Option<i32>, SessionStatus)> {
+        self.visits.list()
     }
 
     /// Whether the handlers of all that have ended have heard of it.

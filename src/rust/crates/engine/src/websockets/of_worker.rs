@@ -6,6 +6,7 @@
 use super::commands::OWNER_ENDS;
 use super::entered::{AtHome, Entered};
 use super::event::{Identity, To};
+use super::visits::Visiting;
 use super::Place;
 use crate::context::Context;
 use admission::Late;
@@ -41,6 +42,8 @@ pub struct Open {
     pub entered: Option<Entered>,
     /// the worker that it belongs to, if it belongs to one
     pub home: Option<(To, AtHome)>,
+    /// that it is a visitor's session, if it is one
+    pub visiting: Option<Visiting>,
     /// of its route, which another app may have, too
     pub pattern: Arc<str>,
     /// what the app keeps of it
@@ -277,6 +280,9 @@ impl Handler for Open {
     }
 
     fn take(&mut self, message: Message) {
+        if let Some(visiting) = &self.visiting {
+            visiting.hears();
+        }
         self.add(Came::Message(message));
     }
 
@@ -295,6 +301,7 @@ impl Handler for Open {
     fn end(mut self: Box<Self>, close: Close) {
         // it is in no room any more when its handler hears of it
         self.entered = None;
+        self.visiting = None;
         if close.code == Close::ABNORMAL {
             // the client has left without a close frame: of its messages only the one that is with a worker goes on
             self.events.keep(usize::from(self.events.ticket.is_some()));

@@ -7,11 +7,12 @@ use super::event::{Identity, To, Whose};
 use super::native::Here;
 use super::of_worker::{Events, Open};
 use super::route::WebSocketRoute;
+use super::visits::Visiting;
 use crate::context::Context;
 use crate::respond::fields_of;
 use crate::view::View;
 use bytes::Bytes;
-use dispatch::{Outcome, Runs, Ticket};
+use dispatch::{Outcome, Owner, Runs, Ticket};
 use exchange::{Answer, RequestView as _};
 use http::header::TRANSFER_ENCODING;
 use http::StatusCode;
@@ -105,6 +106,7 @@ pub fn begin(
         identity,
         entered: Some(entered),
         home: None,
+        visiting: None,
         pattern: route.pattern.clone(),
         state: Bytes::new(),
         context: context.clone(),
@@ -162,7 +164,13 @@ impl Waiting {
         let Outcome::Reply(message, file) = outcome else { return Err(outcome) };
         let Some(said) = consent(&message) else { return Err(Outcome::Reply(message, file)) };
         if route.is_kept() {
-            open.home = Some(home(&said, to, &open).ok_or(Outcome::WorkerDied(None))?);
+            let (owner, home) = home(&said, to, &open).ok_or(Outcome::WorkerDied(None))?;
+            if route.config.is_session {
+                let websockets = open.context.websockets.clone();
+                let client = open.identity.from.client().address.to_string();
+                open.visiting = Some(Visiting::new(websockets, open.identity.connection, owner, client));
+            }
+            open.home = Some((to.only(owner), home));
         } else {
             open.state = said;
         }
@@ -171,10 +179,10 @@ impl Waiting {
 }
 
 /// The worker that a connection belongs to: it says so itself. `None` when it has left.
-fn home(said: &Bytes, to: To, open: &Open) -> Option<(To, AtHome)> {
+fn home(said: &Bytes, to: To, open: &Open) -> Option<(Owner, AtHome)> {
     let (owner, name) = to.owner_of(said)?;
     let home = AtHome::new(open.context.websockets.clone(), owner, to.generation(), open.identity.connection, name)?;
-    Some((to.only(owner), home))
+    Some((owner, home))
 }
 
 /// What the handler says of a client that it takes: the state of the connection.

@@ -26,15 +26,18 @@ pub struct WebSocketRoute {
 }
 
 impl WebSocketRoute {
-    /// Of a route that has one. `max_body`: longest body of a request there.
-    pub fn new(number: u32, route: &RouteConfig, timeout: u64, max_body: u64) -> Option<Self> {
+    /// Of a route that has one. `max_body`: longest body of a request there; `of_sessions`: how long a visitor may do
+    /// nothing, in seconds.
+    pub fn new(number: u32, route: &RouteConfig, timeout: u64, max_body: u64, of_sessions: f64) -> Option<Self> {
         let config = route.websocket.clone()?;
         let ms = |seconds: f64| if seconds > 0.0 { ms_or_never(seconds) } else { u64::MAX };
         let longest = config.max_message.map_or(max_body as usize, |bytes| bytes as usize);
         let bounds = Bounds {
             max_message: longest.min(wire::websocket::LONGEST_MESSAGE),
             ping_interval: ms(config.ping_interval),
-            idle_timeout: ms(config.idle_timeout),
+            idle_timeout: ms(if config.is_session { of_sessions } else { config.idle_timeout }),
+            // a page that shows the time is none that somebody looks at
+            counts_sent: !config.is_session,
             max_lifetime: ms(config.max_lifetime),
         };
         let (pattern, runs, asks) = (route.pattern.as_str().into(), route.runs, route.handler);

@@ -194,7 +194,9 @@ impl<L: Line> Socket<L> {
             Poll::Pending => return false,
             Poll::Ready(ToSend::Message(packet)) => {
                 write::message(&packet, self.accepted.deflate, &mut self.line);
-                self.moved = now();
+                if self.accepted.bounds.counts_sent {
+                    self.moved = now();
+                }
             }
             Poll::Ready(ToSend::Close(close)) => self.close(close),
         }

@@ -76,6 +76,8 @@ pub struct Bounds {
     pub ping_interval: u64,
     /// a connection on which no message has come or gone for so long ends
     pub idle_timeout: u64,
+    /// whether messages that go count for that
+    pub counts_sent: bool,
     /// every connection ends after so long
     pub max_lifetime: u64,
 }
