@@ -3,7 +3,7 @@
 # error.
 
 compose <- function(middleware, handler, on_error = NULL, has_sessions = FALSE) {
-  for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
+  if (length(middleware)) for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
   if (isTRUE(has_sessions)) keeping_session(handler) else handler
 }
 

@@ -22,19 +22,41 @@ put_route <- function(app, field, route, call) {
       call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query"
     )
   }
-  routes <- app[[field]]
-  # drop the app's reference, so that the list grows in place: an app may have thousands of routes
-  assign(field, NULL, envir = app)
-  if (identical(before, field)) {
-    routes[[key]] <- route
-  } else {
-    n <- length(routes) + 1L
-    routes[[n]] <- route
-    names(routes)[[n]] <- key
-  }
-  assign(field, routes, envir = app)
+  if (identical(before, field)) app[[field]][[key]] <- route else append_route(app, field, key, route)
   assign(key, field, envir = app$placed)
   invisible(app)
+}
+
+# Puts a route behind the others. R copies all names of a list to give it one more, and an app may have thousands of
+# routes: so the list is put together when it is read next.
+append_route <- function(app, field, key, route) {
+  growing <- app$growing[[field]]
+  if (is.null(growing) || !growing$is_open()) {
+    growing <- growing_list(app[[field]])
+    assign(field, growing, envir = app$growing)
+    delayedAssign(field, growing$all(), assign.env = app)
+  }
+  growing$add(key, route)
+}
+
+# A list that begins with `first`, and grows until `all()` is called.
+growing_list <- function(first) {
+  force(first)
+  is_open <- TRUE
+  keys <- character()
+  values <- list()
+  list(
+    add = function(key, value) {
+      n <- length(keys) + 1L
+      keys[[n]] <<- key
+      values[[n]] <<- value
+    },
+    all = function() {
+      is_open <<- FALSE
+      c(first, with_names(values, keys))
+    },
+    is_open = function() is_open
+  )
 }
 
 warn_unreachable <- function(call, ...) {

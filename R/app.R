@@ -33,9 +33,10 @@
 dr_app <- function(list_responses = FALSE) {
   check_flag(list_responses, "list_responses")
   app <- list2env(list(
-    # for reading, see above; `placed` is where they are in the order of registration
-    placed = new.env(parent = emptyenv()), routes = list(), cpp_routes = list(), cpp_stream_routes = list(),
-    ws_routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
+    # for reading, see above; `placed` has the list that each is in, `growing` those that are being put together
+    placed = new.env(parent = emptyenv()), growing = new.env(parent = emptyenv()),
+    routes = list(), cpp_routes = list(), cpp_stream_routes = list(), ws_routes = list(), middleware = list(),
+    static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
     on_start = list(), on_stop = list(), on_worker_start = list(), on_worker_stop = list(), policies = list(),
     about = list(), list_responses = list_responses, port = NULL, serving = FALSE,
     # of apps that were not written for this package: what they are made of, and what else answers, see app-compile.R

@@ -1,9 +1,6 @@
 # Loading an app from a file, in a process of its own: never in the session that serves it. Neighbours: load-kind.R
 # (what the file is), load-plumber.R, worker-zygote.R, serve-file.R.
 
-# Evaluates code until it registers an app.
-until_registered <- function(code) withRestarts(code, drover_registered = function() NULL)
-
 # list(app, on_worker_start, on_worker_stop) of a file, folder or expression, see find_app(). Code is evaluated in the
 # global environment. It finds this package attached: it needs no library(drover). `arguments` are those of the app, in
 # a process of its own; NULL in somebody's session, which has its own.

@@ -1,6 +1,6 @@
-# Programs that start servers of httpuv. While a file is loaded, what they start is only noted, and they go on: where one
-# waits for requests, or ends, its app is served. Neighbours: load-runs.R; load-rook.R, the same for programs of Rook;
-# rook-app.R, such an app.
+# Programs that start servers of httpuv. While a file is loaded, what they start is only noted, and they go on: where
+# one waits for requests, or ends, its app is served. Neighbours: load-runs.R; load-rook.R, the same for programs of
+# Rook; rook-app.R, such an app.
 
 note_httpuv <- function() {
   start <- function(by) function(host, port, app, ...) start_httpuv(httpuv_server(app, host, port, by))
@@ -43,53 +43,46 @@ start_httpuv <- function(one) {
   one
 }
 
-# What startServer() gives: of the class that httpuv's functions look for, with the methods that it has there.
-httpuv_server <- function(app, host, port, by) {
+# What startServer() gives: of the class that httpuv's functions look for, with the methods that it has there. `given`:
+# the app.
+httpuv_server <- function(given, host, port, by) {
   self <- new.env(parent = emptyenv())
   running <- TRUE
-  served <- function(what) {
+  changes <- function(what, change) {
+    if (is_loading()) return(change())
     log_line("warn", paste(what, "of a server of httpuv was called: it has no effect on drover, which serves its app"))
   }
-  change <- function(what, how) if (is_loading()) app <<- how() else served(what)
+  set_paths <- function(what, change) changes(what, function() given <<- with_static(given, "staticPaths", change))
   list2env(list(
-    app = function() app, by = by,
-    stop = function() if (is_loading()) running <<- FALSE else served("stop()"),
+    app = function() given, by = by,
+    stop = function() changes("stop()", function() running <<- FALSE),
     isRunning = function() running, getHost = function() host, getPort = function() port,
-    getStaticPaths = function() as.list(member(app, "staticPaths")),
-    setStaticPath = function(..., .list = NULL) change("setStaticPath()", function() {
-      with_static_paths(app, function(paths) utils::modifyList(paths, c(list(...), as.list(.list))))
-    }),
-    removeStaticPath = function(path) change("removeStaticPath()", function() {
-      with_static_paths(app, function(paths) paths[setdiff(names(paths), path)])
-    }),
-    getStaticPathOptions = function() member(app, "staticPathOptions"),
-    setStaticPathOption = function(...) change("setStaticPathOption()", function() {
-      app <- parts_of_httpuv(app)
-      app$staticPathOptions <- utils::modifyList(as.list(app$staticPathOptions), list(...))
-      app
-    })
+    getStaticPaths = function() as.list(member(given, "staticPaths")),
+    setStaticPath = function(..., .list = NULL) {
+      set_paths("setStaticPath()", function(paths) utils::modifyList(paths, c(list(...), as.list(.list))))
+    },
+    removeStaticPath = function(path) {
+      set_paths("removeStaticPath()", function(paths) paths[setdiff(names(paths), path)])
+    },
+    getStaticPathOptions = function() member(given, "staticPathOptions"),
+    setStaticPathOption = function(...) {
+      set <- function(options) utils::modifyList(options, list(...))
+      changes("setStaticPathOption()", function() given <<- with_static(given, "staticPathOptions", set))
+    }
   ), self)
   class(self) <- c("WebServer", "Server")
   self
 }
 
-# An app of httpuv as a list, whose functions are looked up in the app for each request, as those of an object may
-# change.
-parts_of_httpuv <- function(app) {
-  later <- function(name) if (is.function(member(app, name))) function(...) member(app, name)(...)
+# An app of httpuv with other folders, or options of these. The rest is looked up in the app for each request, as the
+# functions of an object may change.
+with_static <- function(given, what, change) {
+  later <- function(name) if (is.function(member(given, name))) function(...) member(given, name)(...)
   functions <- c("call", "onHeaders", "onWSOpen")
-  others <- c("staticPaths", "staticPathOptions")
-  compact(c(
-    with_names(lapply(functions, later), functions), with_names(lapply(others, member, x = app), others)
-  ))
-}
-
-with_static_paths <- function(app, change) {
-  app <- parts_of_httpuv(app)
-  paths <- as.list(app$staticPaths)
-  names(paths) <- sub("^/", "", names(paths))
-  app$staticPaths <- change(paths)
-  app
+  lists <- c("staticPaths", "staticPathOptions")
+  parts <- c(with_names(lapply(functions, later), functions), with_names(lapply(lists, member, x = given), lists))
+  parts[[what]] <- change(as.list(parts[[what]]))
+  compact(parts)
 }
 
 # Where a program waits for requests, the app of the server that it has started is registered. `at_end`: the program has
@@ -104,8 +97,8 @@ register_httpuv <- function(at_end = FALSE) {
   if (length(running) > 1L) {
     ports <- vapply(running, function(one) toString(one$getPort()), "")
     stop_load(
-      "it starts ", length(running), " servers of httpuv, on the ports ", and_list(ports), ": drover serves one app of a ",
-      "file. Make a file of each, or one app of all, by dr_mount()"
+      "it starts ", length(running), " servers of httpuv, on the ports ", and_list(ports),
+      ": drover serves one app of a file. Make a file of each, or one app of all, by dr_mount()"
     )
   }
   one <- running[[1L]]

@@ -80,7 +80,8 @@ plumber2_problem <- function(settings, lines) {
   annotated <- routes[vapply(there, is_annotated, NA)]
   paste0(
     basename(settings), " is for the engine plumber2",
-    if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"), ", and the package 'plumber2' is not installed: install.packages(\"plumber2\")",
+    if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"),
+    ", and the package 'plumber2' is not installed: install.packages(\"plumber2\")",
     if (length(annotated)) {
       paste0(". Annotations that plumber has, too, are served as its own: drover serve ", annotated[[1L]])
     }

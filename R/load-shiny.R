@@ -1,6 +1,6 @@
 # Files with an app of Shiny: one that ends in shinyApp(), one for the page and one for the server, or a document. Shiny
-# reads them by itself, with the folders `R` and `www` beside them. Neighbours: load-kind.R, which tells what such a file is;
-# rook-shiny.R, what becomes of the app.
+# reads them by itself, with the folders `R` and `www` beside them. Neighbours: load-kind.R, which tells what such a
+# file is; rook-shiny.R, what becomes of the app.
 
 load_shiny <- function(file) {
   check_shiny()

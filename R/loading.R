@@ -31,6 +31,9 @@ register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_s
   serve_from_here()
 }
 
+# Evaluates code until it registers an app, where that does not end in serving it.
+until_registered <- function(code) withRestarts(code, drover_registered = function() NULL)
+
 # Where the process is to serve the app, it goes on from here: what the functions do on.exit() that called dr_serve(),
 # such as close a connection to a database, is for the time after the server. Elsewhere the file is left. The process
 # has nothing of the file's own handlers of conditions, nor of those of the code that loads it.

@@ -57,10 +57,12 @@ path_templates <- function(canonical) {
 # The same as described_route() of a route of which nothing is said: one for all with such placeholders. `made`: those
 # that were made. NULL for other routes.
 plain_route <- function(route, parsed, made) {
-  if (any(declared_fields %in% names(route))) return(NULL)
-  key <- paste("", route$content_type)
-  if (length(parsed$names)) {
-    key <- paste(c(key, parsed$names, parsed$types, grepl("*", parsed$canonical, fixed = TRUE)), collapse = " ")
+  for (field in declared_fields) if (!is.null(route[[field]])) return(NULL)
+  key <- if (length(parsed$names) || !is.null(route$content_type)) {
+    is_rest <- grepl("*", parsed$canonical, fixed = TRUE)
+    paste(c("", route$content_type, parsed$names, parsed$types, is_rest), collapse = " ")
+  } else {
+    "-"
   }
   if (is.null(made[[key]])) made[[key]] <- c(described_route(route, parsed), list(plain = key))
   made[[key]]

@@ -31,18 +31,24 @@ split_host <- function(host) .Call(C_rook_host, host)
 # The body as a stream.
 rook_input <- function(bytes) {
   at <- 0L
-  rest <- function() if (at == 0L) bytes else bytes[seq_len(length(bytes) - at) + at]
+  # of what is left; it may be read in thousands of small pieces
+  piece <- function(size) if (size == length(bytes)) bytes else bytes[at + seq_len(size)]
   list(
     read_lines = function(n = -1L) {
-      lines <- rawConnection(rest())
-      on.exit(close(lines))
-      read <- readLines(lines, n, warn = FALSE)
-      at <<- at + as.integer(seek(lines))
-      read
+      left <- length(bytes) - at
+      size <- if (n < 0L) left else min(left, 65536L)
+      repeat {
+        read <- lines_of_bytes(piece(size), n)
+        # the last line is whole when something comes after it
+        if (size == left || read$used < size) break
+        size <- min(left, 2 * size)
+      }
+      at <<- at + read$used
+      read$lines
     },
     read = function(l = -1L) {
-      read <- rest()
-      if (l >= 0L && l < length(read)) read <- read[seq_len(l)]
+      left <- length(bytes) - at
+      read <- piece(if (l < 0L) left else min(l, left))
       at <<- at + length(read)
       read
     },
@@ -52,6 +58,24 @@ rook_input <- function(bytes) {
     },
     close = function() invisible()
   )
+}
+
+# The first `n` lines, and how many bytes they take with their ends.
+lines_of_bytes <- function(bytes, n) {
+  connection <- rawConnection(bytes)
+  on.exit(close(connection))
+  lines <- readLines(connection, n, warn = FALSE)
+  used <- as.integer(seek(connection))
+  if (n > 0L && used > 0L && bytes[[used]] != as.raw(10L)) {
+    # of a carriage return alone, R has read the byte behind it, too
+    ends <- 0L
+    for (line in lines) {
+      ends <- ends + nchar(line, "bytes")
+      ends <- ends + if (identical(bytes[ends + 1:2], as.raw(c(13L, 10L)))) 2L else 1L
+    }
+    if (ends == used - 1L) used <- ends
+  }
+  list(lines = lines, used = used)
 }
 
 no_input <- rook_input(raw())

@@ -71,6 +71,7 @@ shiny_for_httpuv <- function(x, state) {
       state$inner$call(env)
     },
     onWSOpen = function(ws) {
+      let_reconnect(ws)
       name_session(ws)
       on.exit(wake_shiny(state, 0))
       state$inner$onWSOpen(ws)
@@ -96,6 +97,16 @@ name_session <- function(ws) {
     token <- regmatches(message, regexec("\"sessionId\":\"([0-9a-f]+)\"", message))[[1L]]
     if (length(token)) ws$name <- token[[2L]]
     send(message)
+  }
+}
+
+# session$allowReconnect(TRUE) has a page connect again by itself if its socket is that of one of Shiny's own hosts. A
+# plain socket can do the same here: "force" says so.
+let_reconnect <- function(ws) {
+  send <- ws$send
+  ws$send <- function(message) {
+    is_said <- is.character(message) && identical(as.vector(message), "{\"allowReconnect\":true}")
+    send(if (is_said) "{\"allowReconnect\":\"force\"}" else message)
   }
 }
 

@@ -4,17 +4,15 @@
 
 # Of the arguments of dr_get() the fields of a route: params, body, response, about. What was not given is not there.
 route_types <- function(given, placeholders, call) {
-  if (identical(given[declarations], route_defaults[declarations])) return(list())
+  if (!length(compact(given[declarations])) && isFALSE(given$deprecated)) return(list())
   Filter(length, list(
     params = route_params(given$params, placeholders, call), body = route_body(given$body, call),
     response = route_response(given$response, call), about = route_about(given, call)
   ))
 }
 
-# Those arguments.
-declarations <- c(
-  "params", "body", "response", "summary", "description", "tags", "examples", "deprecated", "operation_id"
-)
+# Those arguments, which are NULL where nothing is declared; and `deprecated`.
+declarations <- c("params", "body", "response", "summary", "description", "tags", "examples", "operation_id")
 
 # By the names that requests have: lists of schema, `in`, required, default (where there is one) and argument, the name
 # that a handler's argument has.

@@ -74,8 +74,8 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
 #' dr_timeouts(timeout = "2m", keep_alive = 15)
 #' @export
 dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, session_idle_timeout = 0, kill_after = 2,
-                        drain_delay = 0, graceful_timeout = 30, keep_alive = 75, header_timeout = 10, body_timeout = 15, min_body_rate = 500,
-                        write_timeout = 30) {
+                        drain_delay = 0, graceful_timeout = 30, keep_alive = 75, header_timeout = 10,
+                        body_timeout = 15, min_body_rate = 500, write_timeout = 30) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("timeouts", environment(), call)

@@ -9,6 +9,7 @@ handler_values <- function(handler, types, placeholders) {
   arguments <- vapply(types$params, `[[`, "", "argument", USE.NAMES = FALSE)
   known <- c(arguments, placeholders, if (!is.null(types$body)) "body")
   takes <- names(formals(args(handler)))
+  if (identical(takes, "req")) return(NULL)
   values <- setdiff(takes, c("req", "..."))
   declares <- !is.null(types$params) || !is.null(types$body)
   # a function of one argument gets the request, under any name that is not a known value's

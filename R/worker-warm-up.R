@@ -4,7 +4,7 @@
 # Returns `compiled`, see compile_app(), with its functions as byte code, and compiles the functions beside them in the
 # app's file. R would compile each function on its second call, and starting the compiler alone takes some 20 ms. An app
 # with thousands of routes must not wait for all of them: after `seconds` of CPU time, the rest is left to R.
-warm_up <- function(compiled, seconds = 0.25) {
+warm_up <- function(compiled, seconds = 0.2) {
   if (compiler::enableJIT(-1L) == 0L) return(compiled)
   until <- proc.time()[[1L]] + seconds
   scopes <- list()

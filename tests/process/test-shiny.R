@@ -14,6 +14,8 @@ test_every_worker("a page is served, and its outputs follow its inputs, timers a
   expect(ask(server, "/shared/shiny.min.js")$status == "200", "Shiny's own files are not there")
   expect(ask(server, "/nothing")$status == "404", "something at /nothing")
   client <- shiny_page(server, c("greeting", "ticks", "kept"), name = "Ada")
+  # it says TRUE, which a page does not take of a plain socket
+  expect(heard(client, function(said) said$allowReconnect) == "force", "the page would not come back")
   expect(output_of(client, "greeting") == "Hello, Ada!", "another value at the start")
   set_inputs(client, name = "Grace")
   becomes(client, "greeting", "Hello, Grace!")

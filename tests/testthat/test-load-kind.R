@@ -20,7 +20,7 @@ test_that("a folder has its app in a file of a known name, in one order", {
   expect_identical(kind_in(local_files(plumber.R = "#* @get /", app.R = "1")), c("plumber", "plumber.R"))
   expect_identical(kind_in(local_files(Plumber.r = "#* @get /", entrypoint.r = "1")), c("script", "entrypoint.r"))
   expect_identical(kind_in(local_files(app.R = "1", other.R = "2")), c("script", "app.R"))
-  expect_load_error(kind_in(local_files(other.R = "2")), "looked for _server.yml, _server.yaml, entrypoint.R, plumber.R, app.R, server.R; found other.R")
+  expect_load_error(kind_in(local_files(other.R = "2")), "looked for _server.yml, _server.yaml, entrypoint.R, plumber.R, app.R, server.R, index.Rmd; found other.R")
   expect_load_error(kind_in(local_files()), "it is empty")
 })
 

@@ -85,3 +85,27 @@ test_that("a request is what httpuv gives, with all that was sent", {
   env <- drover:::rook_request(req, 0L, list())
   expect_identical(mget(c("rook.url_scheme", "SERVER_PORT"), env), list(rook.url_scheme = "https", SERVER_PORT = "443"))
 })
+
+test_that("a body gives the lines and bytes that R reads of it, in whatever pieces it is asked for", {
+  text <- paste0(strrep("a", 7e4), "\r\n", strrep("b", 65533), "\r\n", "c\rd\n\n", strrep("e", 2e5), "\n", "last")
+  body <- charToRaw(text)
+  connection <- rawConnection(body)
+  withr::defer(close(connection))
+  wanted <- readLines(connection, warn = FALSE)
+  for (n in c(1L, 2L, 5L)) {
+    input <- drover:::rook_input(body)
+    got <- character()
+    while (length(lines <- input$read_lines(n))) got <- c(got, lines)
+    expect_identical(got, wanted)
+  }
+  input <- drover:::rook_input(body)
+  got <- raw()
+  while (length(bytes <- input$read(2^16))) got <- c(got, bytes)
+  expect_identical(got, body)
+  input$rewind()
+  expect_identical(c(input$read(70002), input$read()), body)
+  input$rewind()
+  input$read(7e4 + 2)
+  expect_identical(input$read_lines(1L), strrep("b", 65533))
+  expect_identical(input$read(1), charToRaw("c"))
+})

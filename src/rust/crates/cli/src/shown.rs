@@ -173,9 +173,10 @@ fn sessions(workers: &[WorkerStatus]) -> String {
         return String::new();
     }
     all.sort_by(|(_, a), (_, b)| a.idle.total_cmp(&b.idle));
-    let rows = all.iter().take(MOST_SESSIONS).map(|(pid, session)| {
-        [plain(&session.client), pid.to_string(), age(session.age), age(session.idle)]
-    });
+    let rows = all
+        .iter()
+        .take(MOST_SESSIONS)
+        .map(|(pid, session)| [plain(&session.client), pid.to_string(), age(session.age), age(session.idle)]);
     let mut text = count(all.len() as u64, "session");
     if all.len() > MOST_SESSIONS {
         let _ = write!(text, ", of which the latest to be used");

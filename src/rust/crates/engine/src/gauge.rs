@@ -1,7 +1,6 @@
 //! How much is going on in a server, for whoever asks from another thread. Neighbours: `server`, which has one;
 //! `snapshot`, which is what it takes.
 
-use crate::context::Context;
 use crate::failed::{FailedLine, FailedRequest, FailedRequests};
 use crate::jobs::{JobCounts, Jobs, JobsOperator};
 use crate::pool::Pool;
@@ -30,9 +29,15 @@ pub struct Gauge {
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Gauge {
-    pub(crate) fn new(http: Arc<httpd::Shared>, pool: Pool, metrics: Option<Arc<Metrics>>, context: &Context) -> Self {
-        let Context { failed, jobs, websockets, .. } = context;
-        Gauge { http, pool, metrics, failed: failed.clone(), jobs: jobs.clone(), websockets: websockets.clone() }
+    pub(crate) fn new(
+        http: Arc<httpd::Shared>,
+        pool: Pool,
+        metrics: Option<Arc<Metrics>>,
+        failed: Option<Arc<FailedRequests>>,
+        jobs: Arc<Jobs>,
+        websockets: Arc<WebSockets>,
+    ) -> Self {
+        Gauge { http, pool, metrics, failed, jobs, websockets }
     }
 
     /// Connections that are open.

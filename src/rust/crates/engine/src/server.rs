@@ -333,7 +333,9 @@ impl Server {
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), &self.context)
+        let Context { failed, jobs, websockets, .. } = &*self.context;
+        let (failed, jobs, websockets) = (failed.clone(), jobs.clone(), websockets.clone());
+        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), failed, jobs, websockets)
     }
 
     /// Connections that are open.

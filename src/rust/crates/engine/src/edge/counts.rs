@@ -4,7 +4,7 @@
 
 use admission::rate::{Buckets, Rate, Refused, Standing};
 use httpd::Apart;
-use smallvec::{SmallVec, smallvec};
+use smallvec::{smallvec, SmallVec};
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

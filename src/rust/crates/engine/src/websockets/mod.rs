@@ -8,7 +8,8 @@
 //!
 //! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `entered` what
 //! every open connection has; `of_worker` one whose events go to workers, by `event`; `native` one whose events are
-//! dealt with here; `homes` which worker has which, `visits` which of these are sessions of visitors; `commands` what handlers want sent, and to whom.
+//! dealt with here; `homes` which worker has which, `visits` which of these are sessions of visitors; `commands` what
+//! handlers want sent, and to whom.
 
 mod commands;
 mod entered;
