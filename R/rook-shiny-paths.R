@@ -32,10 +32,29 @@ noted_path <- function(note) {
 
 # Before a request for this path: what another worker has noted of its prefix.
 take_path <- function(state, path) {
-  prefix <- regmatches(path, regexec("^/([^/]+)/", path))[[1L]]
-  if (!length(prefix) || prefix[[2L]] == "session") return(invisible())
-  prefix <- prefix[[2L]]
-  if (prefix %in% names(asNamespace("shiny")$.globals$resources)) return(invisible())
-  folder <- noted_path(note_of_path(state, prefix))
+  prefix <- prefix_of(path)
+  if (is.null(prefix) || prefix == "session") return(invisible())
+  if (prefix %in% names(known_paths())) return(invisible())
+  add_path(prefix, noted_path(note_of_path(state, prefix)))
+}
+
+# What Shiny knows in this process: folders by their prefixes.
+known_paths <- function() lapply(asNamespace("shiny")$.globals$resources, `[[`, "directoryPath")
+
+add_path <- function(prefix, folder) {
   if (!is.null(folder) && dir.exists(folder)) shiny::addResourcePath(prefix, folder)
+}
+
+# A file of a folder that Shiny knows by now, as httpuv answers for Shiny: with links that lead out of the folder, as
+# those of Debian's packages do. NULL for other paths.
+resource_answer <- function(env, options) {
+  prefix <- prefix_of(env$PATH_INFO)
+  folder <- if (!is.null(prefix)) known_paths()[[prefix]]
+  if (!is.null(folder)) static_answer(list(static_folder(prefix, folder, options)), env)
+}
+
+# The first segment of a path that has others behind it; NULL when there is none.
+prefix_of <- function(path) {
+  prefix <- regmatches(path, regexec("^/([^/]+)/", path))[[1L]]
+  if (length(prefix)) prefix[[2L]]
 }

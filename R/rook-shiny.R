@@ -16,12 +16,15 @@ shiny_app <- function(x) {
   fetch_shiny()
   state <- new.env(parent = emptyenv())
   state$folder <- paths_folder()
+  # what the session has told Shiny, of which a process that is given the app knows nothing
+  state$known <- known_paths()
   httpuv_app <- shiny_for_httpuv(x, state)
   # Shiny reads bodies as bytes
   app <- catch_all(rook_handler(httpuv_app, reads_text = FALSE))
   app$usual <- function() list(on_client_gone = "finish", max_body = shiny_max_body(), is_of_shiny = TRUE)
   app$further_statics <- function(prefix) {
-    list(list(mount = paste0(prefix, "/shared"), dir = system.file("www", "shared", package = "shiny")))
+    # Debian's package has links in it to files of others
+    list(list(mount = paste0(prefix, "/shared"), dir = system.file("www", "shared", package = "shiny"), links = TRUE))
   }
   app <- with_websockets(app, httpuv_app, is_session = TRUE)
   dr_on_worker_start(app, function() begin_shiny(x, state))
@@ -62,13 +65,17 @@ shiny_max_body <- function() {
 # What Shiny gives httpuv, with the steps of its loop behind each call.
 shiny_for_httpuv <- function(x, state) {
   secret <- getOption("shiny.sharedSecret")
+  options <- list(
+    html_charset = "utf-8", headers = list("X-UA-Compatible" = "IE=edge,chrome=1"),
+    validation = if (!is.null(secret)) c("==", "Shiny-Shared-Secret", secret) else character()
+  )
   list(
     onHeaders = function(env) state$inner$onHeaders(env),
     call = function(env) {
       take_path(state, env$PATH_INFO)
       # its client does not wait for it
       on.exit(wake_shiny(state, 0))
-      state$inner$call(env)
+      resource_answer(env, options) %||% state$inner$call(env)
     },
     onWSOpen = function(ws) {
       let_reconnect(ws)
@@ -81,10 +88,7 @@ shiny_for_httpuv <- function(x, state) {
       NULL
     },
     staticPaths = c(x$staticPaths, list(session = list(path = "", options = list(exclude = TRUE)))),
-    staticPathOptions = list(
-      html_charset = "utf-8", headers = list("X-UA-Compatible" = "IE=edge,chrome=1"),
-      validation = if (!is.null(secret)) c("==", "Shiny-Shared-Secret", secret) else character()
-    )
+    staticPathOptions = options
   )
 }
 
@@ -137,7 +141,8 @@ begin_shiny <- function(x, state) {
   state$inner <- shiny$handlerManager$createHttpuvApp()
   # Shiny tells its server so of a folder that is added while the app runs
   shiny::shinyOptions(server = list(setStaticPath = function(..., .list = NULL) give_paths(state, c(list(...), .list))))
-  give_paths(state, lapply(shiny$.globals$resources, `[[`, "directoryPath"))
+  for (prefix in setdiff(names(state$known), names(known_paths()))) add_path(prefix, state$known[[prefix]])
+  give_paths(state, known_paths())
   shiny$callAppHook("onAppStart", NULL)
   engine$after_callbacks <- function() run_shiny(state)
   wake_shiny(state, 0)

@@ -24,7 +24,7 @@ app_fields <- function(compiled, config) {
       route$methods <- as.list(route$methods)
       with_usual(route, config)
     }),
-    static = lapply(compiled$static, function(static) Filter(Negate(is.null), static[c("mount", "dir", "types")])),
+    static = lapply(compiled$static, function(static) compact(static[c("mount", "dir", "links", "types")])),
     not_found = compiled$not_found %||% 0L,
     tasks = length(compiled$handlers) + 1L,
     errors = own_errors(compiled$error_form),

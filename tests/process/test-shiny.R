@@ -11,7 +11,13 @@ test_every_worker("a page is served, and its outputs follow its inputs, timers a
   files <- unlist(regmatches(page$body, gregexpr("[a-z0-9/.-]+[.](js|css)(?=\")", page$body, perl = TRUE)))
   expect(page$status == "200" && any(grepl("shiny.min.js$", files)), "no page: ", page$status)
   for (file in files) expect(ask(server, paste0("/", file))$status == "200", "there is no ", file)
-  expect(ask(server, "/shared/shiny.min.js")$status == "200", "Shiny's own files are not there")
+  # among them links to files of other packages of Debian's
+  shared <- system.file("www", "shared", package = "shiny")
+  files <- list.files(shared, "[.](js|css|woff2)$", recursive = TRUE)
+  linked <- nzchar(Sys.readlink(file.path(shared, files))) & file.exists(file.path(shared, files))
+  for (file in c("shiny.min.js", files[linked])) {
+    expect(ask(server, paste0("/shared/", file))$status == "200", "Shiny's own files are not there: ", file)
+  }
   expect(ask(server, "/nothing")$status == "404", "something at /nothing")
   client <- shiny_page(server, c("greeting", "ticks", "kept"), name = "Ada")
   # it says TRUE, which a page does not take of a plain socket
@@ -199,4 +205,22 @@ test("what is wrong with an app of Shiny is told when it is loaded", function() 
   env <- c(R_LIBS = paste(c(library, .libPaths()), collapse = .Platform$path.sep))
   told <- paste(run_to_end(command_of(shiny_file, workers = 1), env = env)$log, collapse = "\n")
   expect(grepl("the package 'shiny' is not installed", told), "not told: ", told)
+})
+
+test_every_worker("files of resource paths are those that they link to, as in Shiny's own server", function(start) {
+  needs_shiny()
+  folder <- tempfile("resources-")
+  dir.create(folder)
+  outside <- tempfile("outside-", fileext = ".txt")
+  writeLines("linked", outside)
+  file.symlink(outside, file.path(folder, "in.txt"))
+  writeLines("own", file.path(folder, "own file.txt"))
+  server <- start(write_app(c(
+    "library(shiny)", sprintf("addResourcePath('files', '%s')", folder),
+    "shinyApp(fluidPage('page'), function(input, output, session) NULL)"
+  )))
+  expect(ask(server, "/files/in.txt")$body == "linked", "the link is not followed")
+  expect(ask(server, "/files/own%20file.txt")$body == "own", "no file")
+  expect(ask(server, "/files/none.txt")$status == "404" && ask(server, "/files/..%2fpasswd")$status == "404", "another file")
+  expect(grepl("page", ask(server, "/")$body), "no page")
 })

@@ -1,7 +1,7 @@
 //! An app as the server knows it: where its requests go. One for each generation; a request stays with the one that it
 //! was routed by, as another may number its routes otherwise.
 
-use crate::assets::{Mounts, WholeFiles};
+use crate::assets::{Folder, Mounts, WholeFiles};
 use crate::config::{AppConfig, JobPart, MountConfig, OnClientGone, RouteConfig, Settings};
 use crate::edge::docs::Description;
 use crate::edge::policies::Policies;
@@ -127,8 +127,8 @@ impl App {
             // a route's target is its index
             router.add(methods, pattern, i as u32);
         }
-        let own =
-            config.mounts.iter().filter(|m| m.types.is_none()).map(|m| (m.mount.clone(), m.dir.clone())).collect();
+        let folder = |m: &MountConfig| Folder { mount: m.mount.clone(), directory: m.dir.clone(), links: m.links };
+        let own: Vec<Folder> = config.mounts.iter().filter(|m| m.types.is_none()).map(folder).collect();
         // otherwise plumber answers, or both do
         let is_fast = settings.plumber.as_deref().is_none_or(|way| way == "fast");
         let whole = |m: &MountConfig| Some(WholeFiles::new(&m.mount, &m.dir, m.types.as_ref().filter(|_| is_fast)?));

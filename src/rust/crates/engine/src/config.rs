@@ -562,6 +562,9 @@ pub struct MountConfig {
     pub mount: String,
     /// the folder
     pub dir: String,
+    /// whether links are followed that lead out of it: of a package's own files, which may be those of another
+    #[serde(default)]
+    pub links: bool,
     /// of a router of plumber, which answers otherwise: types of contents by the endings of names
     #[serde(default)]
     pub types: Option<BTreeMap<String, String>>,

@@ -19,6 +19,6 @@ mod validators;
 mod whole;
 
 pub use deliver::{file_response, opened_response, AssetBody};
-pub use mounts::Mounts;
+pub use mounts::{Folder, Mounts};
 pub(crate) use validators::{Validators, Verdict};
 pub use whole::WholeFiles;

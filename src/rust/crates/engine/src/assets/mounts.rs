@@ -24,6 +24,22 @@ pub struct Mounts {
     whole: Vec<WholeFiles>,
 }
 
+/// A directory that is to be served.
+pub struct Folder {
+    /// where, a pattern
+    pub mount: String,
+    /// which
+    pub directory: String,
+    /// whether links are followed that lead out of it
+    pub links: bool,
+}
+
+impl From<(String, String)> for Folder {
+    fn from((mount, directory): (String, String)) -> Self {
+        Folder { mount, directory, links: false }
+    }
+}
+
 struct Mount {
     /// none for the mount at `/`
     prefix: Option<Pattern>,
@@ -31,14 +47,15 @@ struct Mount {
 }
 
 impl Mounts {
-    /// Opens every directory. `mounts` are pairs of a mount and the directory served there. A mount is a pattern
-    /// (`/assets`, `/t/<tenant>/assets`; a slash at its end is ignored); its literals match in their own case, as the
-    /// names of files do.
+    /// Opens every directory, given as a [`Folder`] or as its mount and its path. A mount is a pattern (`/assets`,
+    /// `/t/<tenant>/assets`; a slash at its end is ignored); its literals match in their own case, as the names of files
+    /// do.
     ///
     /// An error, which names the mount, when it is no pattern or its directory cannot be opened.
-    pub fn new(mut mounts: Vec<(String, String)>) -> io::Result<Mounts> {
-        mounts.sort_by_key(|(mount, _)| Reverse(mount.trim_end_matches('/').matches('/').count()));
-        let mounts = mounts.iter().map(|(mount, directory)| Mount::new(mount, directory)).collect::<io::Result<_>>()?;
+    pub fn new(folders: Vec<impl Into<Folder>>) -> io::Result<Mounts> {
+        let mut folders: Vec<Folder> = folders.into_iter().map(Into::into).collect();
+        folders.sort_by_key(|folder| Reverse(folder.mount.trim_end_matches('/').matches('/').count()));
+        let mounts = folders.iter().map(Mount::new).collect::<io::Result<_>>()?;
         Ok(Mounts { mounts, whole: Vec::new() })
     }
 
@@ -71,7 +88,7 @@ impl Mounts {
 }
 
 impl Mount {
-    fn new(mount: &str, directory: &str) -> io::Result<Mount> {
+    fn new(Folder { mount, directory, links }: &Folder) -> io::Result<Mount> {
         let prefix = match mount.trim_end_matches('/') {
             "" => None,
             prefix => Some(Pattern::parse(prefix).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?),
@@ -79,7 +96,7 @@ impl Mount {
         let root = Root::new(Path::new(directory)).map_err(|error| {
             io::Error::new(error.kind(), format!("static directory '{directory}' of mount '{mount}': {error}"))
         })?;
-        Ok(Mount { prefix, root })
+        Ok(Mount { prefix, root: if *links { root.with_links() } else { root } })
     }
 
     /// What follows this mount in `raw_path`: nothing, or a part that starts with `/`. `None` when the mount does not

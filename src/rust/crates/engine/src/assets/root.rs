@@ -2,7 +2,8 @@
 //!
 //! The kernel keeps a path inside: `openat2` with `RESOLVE_BENEATH` refuses `..`, absolute links and every symbolic
 //! link that leaves, at each step and without a race. Where it is missing (Linux before 5.6, some sandboxes), each
-//! segment is opened on its own and symbolic links are refused altogether.
+//! segment is opened on its own and symbolic links are refused altogether. Links of a package's own files may lead out,
+//! where the directory is said to be one with such.
 //!
 //! The directory is the one found at start: if another takes its name later, the first stays served until the server
 //! starts again.
@@ -79,6 +80,8 @@ pub(super) enum Resolve {
     Beneath,
     /// by us, segment by segment, without links
     Walk,
+    /// by the kernel, wherever links lead
+    Links,
 }
 
 /// An open directory.
@@ -98,6 +101,12 @@ impl Root {
         Ok(Root { fd, resolve })
     }
 
+    /// The same, of which links that lead out are followed: for folders to which none but those who install packages
+    /// write.
+    pub(super) fn with_links(self) -> Root {
+        Root { resolve: Resolve::Links, ..self }
+    }
+
     #[cfg(test)]
     pub(super) fn with_resolve(self, resolve: Resolve) -> Root {
         Root { resolve, ..self }
@@ -109,6 +118,7 @@ impl Root {
         let opened = match self.resolve {
             Resolve::Beneath => self.open_beneath(path),
             Resolve::Walk => self.walk(path),
+            Resolve::Links => openat(&self.fd, path, READ, Mode::empty()),
         };
         match opened {
             Ok(fd) => Opened::new(fd).map(Some),
@@ -198,6 +208,9 @@ mod tests {
             let expected = if resolve == Resolve::Beneath { "file" } else { "none" };
             assert_eq!(outcomes(&root, &links), [expected; 2], "{resolve:?}");
         }
+        let linked = Root::new(&top.path().join("root")).unwrap().with_links();
+        assert_eq!(outcomes(&linked, &plain), plain_outcomes);
+        assert_eq!(outcomes(&linked, &leaving), ["file", "file", "file", "file", "none", "none", "file"]);
         let root = Root::new(&top.path().join("root")).unwrap();
         assert_eq!(outcomes(&root, &["../secret", "d/../../secret", "/etc/passwd"]), ["none"; 3]);
     }
