@@ -28,7 +28,9 @@ note_later <- function() {
 # While a file is loaded, `replacement` is called in the place of a function of another package, which handlers may call
 # as it is. `otherwise`: that is called, too, when `replacement` comes back.
 while_loading <- function(package, name, replacement, otherwise = FALSE) {
-  own <- get(name, asNamespace(package))
+  # another version may not have it
+  own <- get0(name, asNamespace(package), inherits = FALSE)
+  if (is.null(own)) return()
   force(replacement)
   stand_in(package, name, function(...) {
     if (!is_loading()) return(own(...))

@@ -50,7 +50,7 @@ add_path <- function(prefix, folder) {
 resource_answer <- function(env, options) {
   prefix <- prefix_of(env$PATH_INFO)
   folder <- if (!is.null(prefix)) known_paths()[[prefix]]
-  if (!is.null(folder)) static_answer(list(static_folder(prefix, folder, options)), env)
+  if (!is.null(folder) && dir.exists(folder)) static_answer(list(static_folder(prefix, folder, options)), env)
 }
 
 # The first segment of a path that has others behind it; NULL when there is none.

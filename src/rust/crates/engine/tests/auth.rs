@@ -114,7 +114,12 @@ fn serve(policies: impl FnOnce(&Path) -> Vec<PolicyConfig>) -> Service {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("a.txt"), "file").unwrap();
     let route = |methods: &str, path: &str| settings::route(methods, path, 1, Runs::Inline);
-    let mounts = vec![MountConfig { mount: "/files".into(), dir: folder.to_str().unwrap().to_owned(), types: None }];
+    let mounts = vec![MountConfig {
+        mount: "/files".into(),
+        dir: folder.to_str().unwrap().to_owned(),
+        links: false,
+        types: None,
+    }];
     let policies = policies(service.folder.path());
     let routes = vec![route("GET", "/hello"), route("POST", "/hello/<x>")];
     service.runs(AppConfig { routes, mounts, policies, ..AppConfig::default() }, Arc::new(Fake));

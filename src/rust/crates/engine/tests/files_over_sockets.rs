@@ -31,7 +31,8 @@ impl Client {
         std::fs::write(folder.path().join("small.txt"), "0123456789").unwrap();
         std::fs::write(folder.path().join("large.bin"), large()).unwrap();
         let settings = settings::local(folder.path(), 1, Limits::default());
-        let mount = MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into(), types: None };
+        let mount =
+            MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into(), links: false, types: None };
         let app = AppConfig { mounts: vec![mount], ..AppConfig::default() };
         let server = Server::bind(settings).unwrap_or_else(|error| panic!("{error:?}"));
         server.pool().add_generation(1, &app, None).unwrap();

@@ -46,7 +46,8 @@ fn serve(limits: Limits) -> (Service, tempfile::TempDir) {
     let files = tempfile::tempdir().unwrap();
     std::fs::write(files.path().join("large"), vec![b'x'; FILE]).unwrap();
     let service = Service::new(1, limits);
-    let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), types: None };
+    let mount =
+        MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), links: false, types: None };
     let echo = settings::route("POST", "/echo", 1, Runs::Inline);
     let app = AppConfig { routes: vec![echo], mounts: vec![mount], ..AppConfig::default() };
     service.runs(app, Arc::new(Echo));

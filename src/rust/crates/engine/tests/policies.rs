@@ -51,7 +51,12 @@ fn serve(policies: Vec<PolicyConfig>) -> Service {
     let route = |methods: &str, path: &str, handler| settings::route(methods, path, handler, Runs::Inline);
     let routes: Vec<RouteConfig> =
         vec![route("GET", "/hello", 1), route("POST", "/hello/<x>", 1), route("GET", "/fails", 2)];
-    let mounts = vec![MountConfig { mount: "/files".into(), dir: folder.to_str().unwrap().to_owned(), types: None }];
+    let mounts = vec![MountConfig {
+        mount: "/files".into(),
+        dir: folder.to_str().unwrap().to_owned(),
+        links: false,
+        types: None,
+    }];
     service.runs(AppConfig { routes, mounts, policies, ..AppConfig::default() }, Arc::new(Fake));
     service
 }

@@ -47,7 +47,8 @@ fn files_that_nobody_reads_lock_nobody_out() {
     // far more than the fifth of it that stalled clients get, even on a busy machine
     let whole = patience(12);
     let service = Service::new(1, Limits { write_timeout: whole.as_secs_f64(), ..Limits::default() });
-    let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), types: None };
+    let mount =
+        MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), links: false, types: None };
     service.runs(AppConfig { mounts: vec![mount], ..AppConfig::default() }, Arc::new(Nothing));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let began = Instant::now();

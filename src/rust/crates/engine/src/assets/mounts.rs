@@ -48,8 +48,8 @@ struct Mount {
 
 impl Mounts {
     /// Opens every directory, given as a [`Folder`] or as its mount and its path. A mount is a pattern (`/assets`,
-    /// `/t/<tenant>/assets`; a slash at its end is ignored); its literals match in their own case, as the names of files
-    /// do.
+    /// `/t/<tenant>/assets`; a slash at its end is ignored); its literals match in their own case, as the names of
+    /// files do.
     ///
     /// An error, which names the mount, when it is no pattern or its directory cannot be opened.
     pub fn new(folders: Vec<impl Into<Folder>>) -> io::Result<Mounts> {
