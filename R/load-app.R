@@ -26,18 +26,26 @@ load_found <- function(found) {
     document = load_document(found$path), plumber2 = load_plumber2(found$path),
     rds = load_rds(found$path), expression = load_expression(found$text), load_script(found$path)
   )
-  if (is_fire(value)) ignite(value)
-  register_rook()
-  register_httpuv(at_end = TRUE)
-  if (!is.null(loading$registered)) return(loading$registered)
-  if (found$kind == "script") {
+  registered <- registered_with(value)
+  if (is.null(registered) && found$kind == "script") {
     value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before), found$path)
+    if (is_fire(value)) registered <- registered_with(value)
   }
+  if (!is.null(registered)) return(registered)
   if (!is_servable(value)) {
     hint <- call_it(value, found$text %||% "make_app")
     stop_load("it gives ", describe(value), ", which is no app: it must be ", servable, hint)
   }
   list(app = as_app(value))
+}
+
+# What there is to serve when the file is at its end, without looking at what it has made, unless that is its own
+# server.
+registered_with <- function(value) {
+  if (is_fire(value)) ignite(value)
+  register_rook()
+  register_httpuv(at_end = TRUE)
+  loading$registered
 }
 
 # From now on commandArgs() is as after `Rscript FILE ARGUMENTS`, or `Rscript -e EXPRESSION ARGUMENTS`: what this
@@ -65,12 +73,13 @@ load_script <- function(file) {
 # What a script has made: its last value, or else one of the variables that people give apps, or the only app that it
 # has. `variables` are those that it has set. A last value that is a function may just be its last helper.
 app_of_script <- function(value, variables, file) {
-  if (is_servable(value) && !is.function(value)) return(value)
+  is_made <- function(x) is_servable(x) || is_fire(x)
+  if (is_made(value) && !is.function(value)) return(value)
   variable <- function(name) get0(name, globalenv(), inherits = FALSE)
-  for (name in c("app", "pr")) if (is_servable(variable(name))) return(variable(name))
+  for (name in c("app", "pr")) if (is_made(variable(name))) return(variable(name))
   request <- as_rserve_function(variable(".http.request"))
   if (!is.null(request)) return(request)
-  is_app <- function(name) inherits(variable(name), "dr_app") || is_plumber(variable(name))
+  is_app <- function(name) inherits(variable(name), c("dr_app", "Fire")) || is_plumber(variable(name))
   made <- Filter(is_app, variables)
   if (length(made) == 1L) return(variable(made))
   if (is_servable(value)) return(value)
@@ -90,11 +99,7 @@ load_rds <- function(file) {
   tryCatch(readRDS(file), error = function(error) stop_load("it cannot be read: ", conditionMessage(error)))
 }
 
-load_expression <- function(text) {
-  tryCatch(
-    until_registered(eval(str2lang(text), globalenv())), error = function(error) stop_load(load_problem(error))
-  )
-}
+load_expression <- function(text) load_by(eval(str2lang(text), globalenv()))
 
 # What the file names is beside it, wherever the server was started: while it is loaded, and in the workers.
 enter_folder <- function(file) {

@@ -4,14 +4,7 @@
 is_fire <- function(x) inherits(x, "Fire")
 
 # Has an app start its server, as its program would have done at its end.
-ignite <- function(app) {
-  tryCatch(
-    until_registered(app$ignite(block = TRUE, showcase = FALSE)), error = function(error) stop_load(load_problem(error))
-  )
-}
+ignite <- function(app) load_by(app$ignite(block = TRUE, showcase = FALSE))
 
 # A _server.yml of plumber2, as that package reads it: the app.
-load_plumber2 <- function(settings) {
-  api <- getExportedValue("plumber2", "api")
-  tryCatch(api(settings, env = globalenv()), error = function(error) stop_load(load_problem(error)))
-}
+load_plumber2 <- function(settings) load_by(getExportedValue("plumber2", "api")(settings, env = globalenv()))

@@ -25,20 +25,6 @@ note_later <- function() {
   while_loading("later", "run_now", waits, otherwise = TRUE)
 }
 
-# While a file is loaded, `replacement` is called in the place of a function of another package, which handlers may call
-# as it is. `otherwise`: that is called, too, when `replacement` comes back.
-while_loading <- function(package, name, replacement, otherwise = FALSE) {
-  # another version may not have it
-  own <- get0(name, asNamespace(package), inherits = FALSE)
-  if (is.null(own)) return()
-  force(replacement)
-  stand_in(package, name, function(...) {
-    if (!is_loading()) return(own(...))
-    value <- replacement(...)
-    if (otherwise) own(...) else invisible(value)
-  })
-}
-
 start_httpuv <- function(one) {
   if (is.null(loading$servers)) notice_waits(register_httpuv)
   loading$servers <- c(loading$servers, list(one))

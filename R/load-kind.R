@@ -21,9 +21,9 @@ find_app <- function(given, kind = "auto") {
     stop_load("it cannot be read: there is no such file, and it is no call such as pkg::make_app()")
   }
   if (is_settings_file(given)) {
-    engine <- engine_of_settings(given)
-    if (engine == "plumber2") return(list(kind = "plumber2", path = normalizePath(given)))
-    given <- file_of_settings(given, engine)
+    lines <- lines_of(given)
+    if (engine_of_settings(given, lines) == "plumber2") return(list(kind = "plumber2", path = normalizePath(given)))
+    given <- file_of_settings(given, lines)
   }
   list(kind = if (kind == "auto") kind_of_file(given) else kind, path = normalizePath(given))
 }
@@ -42,9 +42,8 @@ file_in_folder <- function(folder) {
 
 is_settings_file <- function(file) grepl("^_server[.]ya?ml$", basename(file), ignore.case = TRUE)
 
-# For which server a _server.yml is written.
-engine_of_settings <- function(settings) {
-  lines <- lines_of(settings)
+# For which server a _server.yml is written, which has these lines.
+engine_of_settings <- function(settings, lines) {
   engine <- yaml_value(lines, "engine")
   right <- ": it must be plumber, plumber2 or drover"
   if (is.null(engine)) stop_load(basename(settings), " has no `engine`", right)
@@ -56,8 +55,7 @@ engine_of_settings <- function(settings) {
 }
 
 # The file that it means.
-file_of_settings <- function(settings, engine) {
-  lines <- lines_of(settings)
+file_of_settings <- function(settings, lines) {
   keys <- c("file", "routes", "constructor")
   named <- unlist(lapply(keys, yaml_value, lines = lines))
   folder <- dirname(settings)

@@ -11,9 +11,9 @@ note_runs <- function() {
   when_attached("plumber", function() replace_attached("drover", "pr_run", plumber::pr_run))
   when_loaded("httpuv", note_httpuv)
   when_loaded("later", note_later)
-  when_loaded("shiny", function() stand_in("shiny", "runApp", run_shiny_app))
+  when_loaded("shiny", function() while_loading("shiny", "runApp", run_shiny_app))
   when_loaded("Rook", note_rook)
-  when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
+  when_loaded("Rserve", function() while_loading("Rserve", "run.Rserve", run_rserve))
 }
 
 when_loaded <- function(package, action) {

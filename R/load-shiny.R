@@ -9,11 +9,10 @@ load_shiny <- function(file) {
   files <- if (is_folder) list.files(dirname(file), "^(ui|server|global)[.]r$", ignore.case = TRUE) else basename(file)
   # Shiny does not say where a file does not parse
   for (one in files) parse_file(file.path(dirname(file), one))
-  tryCatch(
+  load_by(
     withCallingHandlers(shiny::as.shiny.appobj(if (is_folder) dirname(file) else file), warning = function(warning) {
       tell_warning(paste0(basename(file), ": ", load_problem(warning)), warning)
-    }),
-    error = function(error) stop_load(load_problem(error))
+    })
   )
 }
 
@@ -25,12 +24,10 @@ load_document <- function(file) {
   }
   attach_shiny()
   # a changed file is a matter of `drover dev`
-  tryCatch(
-    until_registered(rmarkdown::run(file, auto_reload = FALSE)), error = function(error) stop_load(load_problem(error))
-  )
+  load_by(rmarkdown::run(file, auto_reload = FALSE))
 }
 
-# In the place of shiny::runApp() while a file is loaded.
+# In the place of shiny::runApp().
 run_shiny_app <- function(appDir = getwd(), ...) {
   register_app(as_app(shiny::as.shiny.appobj(appDir)), NULL, NULL, ...names(), "runApp()")
 }

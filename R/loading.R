@@ -46,6 +46,11 @@ serve_from_here <- function() {
   .Call(C_zygote_apart, function() go_on(registered))
 }
 
+# The value of code that is not the app's file itself, but reads it, or is an expression.
+load_by <- function(code) {
+  tryCatch(until_registered(code), error = function(error) stop_load(load_problem(error)))
+}
+
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 
 # The expressions of a file, with their source.
@@ -98,6 +103,20 @@ parse_problem <- function(message) {
 stand_in <- function(package, name, fun) {
   utils::assignInNamespace(name, fun, package)
   replace_attached(package, name, fun)
+}
+
+# While a file is loaded, `replacement` is called in the place of a function of another package, which handlers may call
+# as it is. `otherwise`: that is called, too, when `replacement` comes back.
+while_loading <- function(package, name, replacement, otherwise = FALSE) {
+  # another version may not have it
+  own <- get0(name, asNamespace(package), inherits = FALSE)
+  if (is.null(own)) return()
+  force(replacement)
+  stand_in(package, name, function(...) {
+    if (!is_loading()) return(own(...))
+    value <- replacement(...)
+    if (otherwise) own(...) else invisible(value)
+  })
 }
 
 replace_attached <- function(package, name, fun) {

@@ -34,12 +34,14 @@ noted_path <- function(note) {
 take_path <- function(state, path) {
   prefix <- prefix_of(path)
   if (is.null(prefix) || prefix == "session") return(invisible())
-  if (prefix %in% names(known_paths())) return(invisible())
+  if (!is.null(known_path(prefix))) return(invisible())
   add_path(prefix, noted_path(note_of_path(state, prefix)))
 }
 
 # What Shiny knows in this process: folders by their prefixes.
 known_paths <- function() lapply(asNamespace("shiny")$.globals$resources, `[[`, "directoryPath")
+
+known_path <- function(prefix) asNamespace("shiny")$.globals$resources[[prefix]]$directoryPath
 
 add_path <- function(prefix, folder) {
   if (!is.null(folder) && dir.exists(folder)) shiny::addResourcePath(prefix, folder)
@@ -47,10 +49,15 @@ add_path <- function(prefix, folder) {
 
 # A file of a folder that Shiny knows by now, as httpuv answers for Shiny: with links that lead out of the folder, as
 # those of Debian's packages do. NULL for other paths.
-resource_answer <- function(env, options) {
+resource_answer <- function(env, state, options) {
   prefix <- prefix_of(env$PATH_INFO)
-  folder <- if (!is.null(prefix)) known_paths()[[prefix]]
-  if (!is.null(folder) && dir.exists(folder)) static_answer(list(static_folder(prefix, folder, options)), env)
+  dir <- if (!is.null(prefix)) known_path(prefix)
+  if (is.null(dir) || !dir.exists(dir)) return()
+  # a prefix may be given another folder
+  if (!identical(state$resources[[prefix]]$given, dir)) {
+    state$resources[[prefix]] <- list(given = dir, folder = static_folder(prefix, dir, options))
+  }
+  static_answer(list(state$resources[[prefix]]$folder), env)
 }
 
 # The first segment of a path that has others behind it; NULL when there is none.

@@ -18,6 +18,8 @@ shiny_app <- function(x) {
   state$folder <- paths_folder()
   # what the session has told Shiny, of which a process that is given the app knows nothing
   state$known <- known_paths()
+  # folders of this process that have been asked for
+  state$resources <- list()
   httpuv_app <- shiny_for_httpuv(x, state)
   # Shiny reads bodies as bytes
   app <- catch_all(rook_handler(httpuv_app, reads_text = FALSE))
@@ -75,7 +77,7 @@ shiny_for_httpuv <- function(x, state) {
       take_path(state, env$PATH_INFO)
       # its client does not wait for it
       on.exit(wake_shiny(state, 0))
-      resource_answer(env, options) %||% state$inner$call(env)
+      resource_answer(env, state, options) %||% state$inner$call(env)
     },
     onWSOpen = function(ws) {
       let_reconnect(ws)
