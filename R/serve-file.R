@@ -19,7 +19,8 @@
 #' @param file The path of the file: a single string.
 #' @inheritParams dr_serve
 #' @param workers How many worker processes: an integer, or two, `c(min, max)`: more of them while requests wait, fewer
-#'   when they are unused; or `"auto"`: see [dr_serve()]. At most 1024.
+#'   when they are unused; or `"auto"`: see [dr_serve()]. At most 1024. With 0 as the fewest the app is loaded when a
+#'   request comes, and kept no longer than `max_age` of [dr_pool()] without one.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end, after those of the app: see [dr_on_worker_start()]. They are copied to the workers.
 #' @param kind What `file` is, when that is not to be found out: `"script"`, an R file that makes an app; `"plumber"`,
