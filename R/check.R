@@ -87,9 +87,9 @@ check_arguments <- function(x, arg, call = sys.call(-1L)) {
 # same; for "auto" the number of cores, and 0, which the supervisor has for that.
 as_workers <- function(x, call = sys.call(-1L)) {
   if (identical(x, "auto")) return(c(.Call(C_usable_cores), 0L))
-  right <- "a single integer in 1..1024, or two, c(min, max) with min <= max, or \"auto\""
+  right <- "a single integer in 1..1024, or two, c(min, max) with 0 <= min <= max, or \"auto\""
   fits <- is.numeric(x) && !is.object(x) && length(x) %in% 1:2 && all(is.finite(x)) && all(x == trunc(x)) &&
-    all(x >= 1 & x <= 1024) && !is.unsorted(x)
+    all(x >= 0 & x <= 1024) && !is.unsorted(x) && x[[length(x)]] >= 1
   if (!fits) stop_argument("workers", right, x, call)
   x
 }

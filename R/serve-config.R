@@ -30,7 +30,8 @@ app_fields <- function(compiled, config) {
     errors = own_errors(compiled$error_form),
     policies = compiled$policies, openapi = served_openapi(compiled$app, config$docs)
   )
-  # of `drover mcp`
+  # of a file: whether it has set timers; and of `drover mcp`
+  fields$timers <- compiled$timers
   fields$mcp <- compiled$mcp
   fields
 }

@@ -56,12 +56,13 @@ service_start <- function(config, pool, source, call) {
   if (is.list(urls)) stop_start(urls)
   started <- FALSE
   on.exit(if (!started) .Call(C_service_close))
-  loaded <- service_wait("loaded", give_up = failures)
-  if (!identical(loaded$what, "loaded")) stop_service(loaded, call)
+  # without workers at first it is loaded when it is asked for
+  loaded <- if (pool$n_min > 0) service_wait("loaded", give_up = failures)
+  if (pool$n_min > 0 && !identical(loaded$what, "loaded")) stop_service(loaded, call)
   event <- service_wait("listening", give_up = failures)
   if (!identical(event$what, "listening")) stop_service(event, call)
   started <- TRUE
-  c(places(urls), list(counts = parts_of(loaded$numbers[3:6])))
+  c(places(urls), list(counts = if (!is.null(loaded)) parts_of(loaded$numbers[3:6])))
 }
 
 # How many there are of what, for announce().

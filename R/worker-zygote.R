@@ -132,6 +132,7 @@ ready_for_zygote <- function(loaded, arguments) {
     }
   }
   settle_callbacks()
+  compiled$timers <- length(timers_of_code()) > 0L
   stop <- rev(unlist(lapply(apps, `[[`, "on_stop"), recursive = FALSE))
   list(
     compiled = compiled, stop = stop,

@@ -81,7 +81,7 @@ test("of several servers one is named by its port, file, folder or process", fun
   shows(command("reload", folder, env = runtime), 0L, other$url)
   shows(command("stop", "app.R", wd = folder, env = runtime), 0L, other$url)
   none <- command("stop", "1", env = runtime)
-  shows(none, 4L, NULL, c("no server runs on port, with process id or for the file 1", one$url))
+  shows(none, 4L, NULL, c("no server runs on port, with process id, or for the file or app 1", one$url))
   shows(command("stop", one$pid, env = runtime), 0L, one$url)
   expect(have_ended(c(one$pid, other$pid)), "one is still there")
 }, ways = 1)

@@ -135,6 +135,7 @@ test("drover status and the dashboard list sessions, with the worker that each h
   rows <- strsplit(trimws(shown[at + 2:3]), " +")
   expect(all(vapply(rows, `[[`, "", 1L) == "127.0.0.1"), "other clients: ", toString(shown))
   expect(setequal(vapply(rows, `[[`, "", 2L), pids_of(pages)), "other workers: ", toString(shown))
+  for (page in pages) greets(page, "again")
   sent <- start_client("curl", c("-sN", "--max-time", "60", paste0(admin_of(server)$url, "/__drover__/events")), stdout = "|")
   on.exit(sent$kill())
   lines <- character()

@@ -29,7 +29,7 @@ pub unsafe extern "C" fn drv_jobs(
         let state = std::str::from_utf8(state).ok().and_then(JobState::of_name);
         let kind = Some(String::from_utf8_lossy(kind).into_owned()).filter(|kind| !kind.is_empty());
         let wanted = JobsWanted { kind, state, most: most as usize };
-        lent(service, session, |gauge| sonic_rs::to_string(&gauge.jobs().list_now(wanted.clone())).ok())
+        lent(service, session, |gauge| sonic_rs::to_string(&gauge.jobs()?.list_now(wanted.clone())).ok())
     })
 }
 

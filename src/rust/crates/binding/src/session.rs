@@ -70,7 +70,7 @@ fn seat(
         let pid = i32::try_from(std::process::id()).unwrap_or(0);
         let since = Instant::now();
         let status = move || supervisor::quick_status(pid, generation, WorkerState::Idle, &stats, since);
-        metrics.workers.watch(move || vec![status()]);
+        metrics.workers.watch(server.place(), move || vec![status()]);
     }
     pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));

@@ -10,7 +10,7 @@ use crate::r::Recipe;
 use crate::signals::Asked;
 use crate::terminal::{say, write};
 use crate::watch::{Change, Need};
-use engine::Address;
+use engine::{Address, JobsOperator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -75,6 +75,10 @@ pub(crate) struct Attendant {
     loaded: BTreeMap<u32, u64>,
     /// for whoever plays a failed request again
     settings: ReplaySettings,
+    /// of one of several apps: what it is called, and whether it speaks for all
+    one_of_several: Option<(String, bool)>,
+    /// the generation that was loaded last
+    last_loaded: u32,
 }
 
 impl Attendant {
@@ -96,7 +100,24 @@ impl Attendant {
             again: false,
             loaded: BTreeMap::new(),
             settings: ReplaySettings::default(),
+            one_of_several: None,
+            last_loaded: 0,
         }
+    }
+
+    /// The same, for one of several apps: of this name, reached there. The one that leads says what is true of all.
+    pub(crate) fn of_several(self, name: &str, url: String, leads: bool) -> Self {
+        Self { one_of_several: Some((name.to_owned(), leads)), url: Some(url), ..self }
+    }
+
+    /// Whether what all servers say is this one's to say.
+    fn speaks(&self) -> bool {
+        self.one_of_several.as_ref().is_none_or(|(_, leads)| *leads)
+    }
+
+    /// How its user calls it.
+    fn called(&self) -> &str {
+        self.one_of_several.as_ref().map_or(&self.banner.file, |(name, _)| name)
     }
 
     /// The same, for a client at the standard streams, which waits to be told where the app's endpoint is.
@@ -116,6 +137,8 @@ impl Attendant {
     pub(crate) async fn attend(mut self, mut notes: UnboundedReceiver<Note>) -> Result<Ended, Error> {
         while let Some(note) = notes.recv().await {
             match note {
+                // what is not loaded is loaded anew when it is asked for
+                Note::Signal(Asked::Reload) if self.service.gauge().is_asleep() => {}
                 Note::Signal(Asked::Reload) => self.reload(None),
                 Note::Signal(Asked::ReopenLog) => self.service.reopen_log(),
                 Note::Signal(Asked::End) => self.end(),
@@ -133,9 +156,9 @@ impl Attendant {
                 }
                 Note::Command(Request::Failed, reply) => reply.say(&self.service.gauge().failed()),
                 Note::Command(Request::Playable { id }, reply) => reply.say(&self.playable(id)),
-                Note::Command(Request::Jobs(wanted), reply) => later(reply, self.service.gauge().jobs().list(wanted)),
-                Note::Command(Request::Job(id), reply) => later(reply, self.service.gauge().jobs().find(id)),
-                Note::Command(Request::Act(act, id), reply) => later(reply, self.service.gauge().jobs().act(act, id)),
+                Note::Command(Request::Jobs(wanted), reply) => later(reply, self.jobs().list(wanted)),
+                Note::Command(Request::Job(id), reply) => later(reply, self.jobs().find(id)),
+                Note::Command(Request::Act(act, id), reply) => later(reply, self.jobs().act(act, id)),
                 Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
                     Some(Need::Restart) => {
                         self.again = true;
@@ -165,11 +188,12 @@ impl Attendant {
             Event::Loaded { generation, seconds, parts } => {
                 self.note_load(generation, seconds);
                 self.app = parts;
-                if self.url.is_none() {
-                    say(&format!("{} loaded in {seconds:.1} s", self.banner.file));
+                if self.last_loaded == 0 {
+                    say(&format!("{} loaded in {seconds:.1} s", self.called()));
                 }
+                self.last_loaded = generation;
             }
-            Event::WorkerReady { ready, of } if self.url.is_none() => {
+            Event::WorkerReady { ready, of } if self.url.is_none() && self.generation == 0 => {
                 say(&format!("worker {ready} of {of} is ready"));
             }
             Event::Listening(addresses) => self.listens(&addresses),
@@ -194,10 +218,17 @@ impl Attendant {
     }
 
     fn listens(&mut self, addresses: &[Address]) {
+        self.generation = self.last_loaded;
+        if self.one_of_several.is_some() {
+            return;
+        }
         let is_private = self.tell_endpoint();
         write(&match is_private {
             true => self.banner.answering(),
-            false => self.banner.listening(addresses, self.service.apart(), &self.app),
+            false => {
+                let app = (self.last_loaded > 0).then_some(&self.app);
+                self.banner.listening(addresses, self.service.apart(), app)
+            }
         });
         // where there is room for one
         let url = addresses.first().map(|address| self.banner.url(address)).unwrap_or_default();
@@ -206,7 +237,6 @@ impl Attendant {
         }
         self.url = Some(url);
         notify::tell(notify::READY);
-        self.generation = 1;
         self.reload_next();
     }
 
@@ -257,7 +287,9 @@ impl Attendant {
     fn rescale_by(&self, more: isize) {
         let (min, max) = self.service.scale();
         let changed = |count: usize| count.saturating_add_signed(more).max(1);
-        let (min, max) = (changed(min), if max == AUTO { AUTO } else { changed(max) });
+        // an app that needs none when it is not asked for needs none then
+        let min = if min == 0 { 0 } else { changed(min) };
+        let max = if max == AUTO { AUTO } else { changed(max) };
         if let Err(why) = self.rescale(min, max) {
             say(&format!("as many workers as before: {why}"));
         }
@@ -267,12 +299,16 @@ impl Attendant {
     fn end(&mut self) {
         match self.ending {
             None => {
-                say(&format!("ending within {} s; a second signal ends at once", self.ends_within));
+                if self.speaks() {
+                    say(&format!("ending within {} s; a second signal ends at once", self.ends_within));
+                }
                 self.stop(false);
             }
             Some(first) if first.elapsed() < ONE_SIGNAL => {}
             Some(_) => {
-                say("ending at once");
+                if self.speaks() {
+                    say("ending at once");
+                }
                 self.stop(true);
             }
         }
@@ -282,7 +318,9 @@ impl Attendant {
     fn stop(&mut self, now: bool) {
         if self.ending.is_none() {
             self.ending = Some(Instant::now());
-            notify::tell(notify::STOPPING);
+            if self.speaks() {
+                notify::tell(notify::STOPPING);
+            }
             self.service.stop(None);
         }
         if now {
@@ -298,6 +336,10 @@ impl Attendant {
         }
     }
 
+    fn jobs(&self) -> JobsOperator {
+        self.service.gauge().jobs().expect("a service has one app")
+    }
+
     fn playable(&self, id: u64) -> Option<Playable> {
         let request = self.service.gauge().failed_request(id)?;
         let text = |text: &OsStr| text.to_string_lossy().into_owned();
@@ -307,6 +349,7 @@ impl Attendant {
             app: text(self.recipe.app()),
             kind: self.recipe.kind().map(str::to_owned),
             args: self.recipe.args().iter().map(|arg| text(arg)).collect(),
+            env: self.recipe.surroundings().iter().map(|(name, value)| (text(name), text(value))).collect(),
             settings: self.settings.clone(),
         })
     }
@@ -316,6 +359,7 @@ impl Attendant {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             user: None,
+            name: self.one_of_several.as_ref().map(|(name, _)| name.clone()),
             file: self.recipe.app().to_string_lossy().into_owned(),
             url: self.url.clone(),
             generation: self.generation,

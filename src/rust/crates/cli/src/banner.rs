@@ -16,6 +16,8 @@ pub(crate) struct Banner {
     workers: String,
     /// whether there may be more than one
     several: bool,
+    /// whether the app is loaded when it is asked for
+    loads_later: bool,
 }
 
 impl Banner {
@@ -24,27 +26,51 @@ impl Banner {
         let workers = pool.workers();
         // a wrong one is told when the server is opened
         let base_path = settings.base_path().unwrap_or_default().to_owned();
-        Self { file, threads: settings.threads, has_tls: settings.tls.is_some(), base_path, workers, several }
+        let (has_tls, loads_later) = (settings.tls.is_some(), pool.n_min == 0);
+        Self { file, threads: settings.threads, has_tls, base_path, workers, several, loads_later }
     }
 
     pub(crate) fn loading(&self) -> String {
         let Self { file, workers, several, .. } = self;
+        if self.loads_later {
+            return format!("drover {}: {file} (workers={workers})", env!("CARGO_PKG_VERSION"));
+        }
         let unshared = if *several { ", each with variables of its own" } else { "" };
         format!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION"))
     }
 
-    pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: &Parts) -> String {
+    pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: Option<&Parts>) -> String {
         let Self { threads, workers, .. } = self;
-        let Parts { routes, cpp_routes, mounts, ws_routes, mcp: _ } = app;
-        let sockets = if *ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
+        let app = app.map_or_else(|| ", loaded when it is asked for".to_owned(), parts);
         let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
         let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
         format!(
-            "drover listening on {} ({}{apart}threads={threads}, workers={workers}, \
-             routes={routes}, cpp_routes={cpp_routes}, static={mounts}{sockets}){how}",
+            "drover listening on {} ({}{apart}threads={threads}, workers={workers}{app}){how}",
             all(&addresses.iter().map(|address| self.url(address)).collect::<Vec<_>>()),
             bound(addresses),
         )
+    }
+
+    /// Where several apps are.
+    pub(crate) fn open(&self, addresses: &[Address], apart: &[(&str, String)]) -> String {
+        let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
+        let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
+        let urls: Vec<String> = addresses.iter().map(|address| self.url(address)).collect();
+        format!("drover listening on {} ({}{apart}threads={}){how}", all(&urls), bound(addresses), self.threads)
+    }
+
+    /// The same address, by the name of a host.
+    pub(crate) fn url_of(&self, host: &str, url: &str) -> String {
+        let port = url.split('/').nth(2).and_then(|place| place.rsplit_once(':')).map(|(_, port)| port);
+        let scheme = if self.has_tls { "https" } else { "http" };
+        let port = port.map_or_else(String::new, |port| format!(":{port}"));
+        format!("{scheme}://{host}{port}{}", self.base_path)
+    }
+
+    /// Of one of several apps: `  shop  http://127.0.0.1:8080/shop  (apps/shop, workers=0-4)`
+    pub(crate) fn row(&self, name: &str, url: &str, width: usize) -> String {
+        let later = if self.loads_later { ", loaded when it is asked for" } else { "" };
+        format!("  {name:width$}  {url}  ({}, workers={}{later})", self.file, self.workers)
     }
 
     /// For a client that has started it.
@@ -58,6 +84,13 @@ impl Banner {
     pub(crate) fn url(&self, address: &Address) -> String {
         address.url(self.has_tls, &self.base_path)
     }
+}
+
+/// What the app has, once that is known.
+fn parts(app: &Parts) -> String {
+    let Parts { routes, cpp_routes, mounts, ws_routes, mcp: _ } = app;
+    let sockets = if *ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
+    format!(", routes={routes}, cpp_routes={cpp_routes}, static={mounts}{sockets}")
 }
 
 /// `a, b and c`.

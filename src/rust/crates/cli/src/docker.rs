@@ -36,6 +36,6 @@ impl DockerArgs {
         words.extend(base.into_iter().flat_map(|base| ["--base".into(), base.into()]));
         words.extend(force.then(|| "--force".into()));
         words.extend(further(args));
-        Tool { words, app: Some((file, None)), r: program.r, policies: String::new() }
+        Tool { words, app: Some((file, None)), r: program.r, policies: String::new(), env: Vec::new() }
     }
 }

@@ -1,19 +1,17 @@
 //! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys
-//! are the names of settings, at the top or in the table of their group; its values are read as those of flags are.
-//! `policies` reads the tables that are for R. Errors name file, line and key.
+//! are the names of settings, at the top or in the table of their group, see `said`. `apps` reads the tables of several
+//! apps, `policies` those that are for R. Errors name file, line and key.
 
-use crate::nearest::nearest;
-use crate::policies::{self, in_order};
-use crate::table::{find, settings, Setting, GROUPS};
-use crate::values::Kind;
+use crate::apps::{self, AppTable};
+use crate::policies::in_order;
+use crate::said::{Reader, Said};
+use crate::table::find;
 use rustix::process::geteuid;
-use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use toml::de::{DeArray, DeTable, DeValue};
-use toml::{Spanned, Value};
+use toml::de::DeTable;
 
 /// The name of the file beside that of the app.
 pub(crate) const NAME: &str = "drover.toml";
@@ -23,12 +21,10 @@ pub(crate) const NAME: &str = "drover.toml";
 pub(crate) struct File {
     /// where it is, if there is one
     pub(crate) path: Option<PathBuf>,
-    /// values by the names of settings
-    pub(crate) values: BTreeMap<&'static str, Value>,
-    /// "file:line" of each
-    pub(crate) places: BTreeMap<&'static str, String>,
-    /// policies, as JSON for R; empty if there are none
-    pub(crate) policies: String,
+    /// what is at its top
+    pub(crate) said: Said,
+    /// several apps, if it has some
+    pub(crate) apps: Vec<AppTable>,
 }
 
 /// Reads the file that was named, or else the one beside the app's file, or in its folder, if there is one.
@@ -82,23 +78,16 @@ fn parse(text: &str, name: &str) -> Result<File, String> {
         let unquoted = text.lines().nth(line).and_then(unquoted);
         format!("{}: {}", at(start), unquoted.as_deref().unwrap_or(e.message()))
     })?;
-    let mut reader = Reader { at, file: File::default() };
+    let mut reader = Reader { at, said: Said::default(), of_app: false };
+    let mut several = Vec::new();
     for (key, value) in in_order(document.get_ref()) {
-        if key.get_ref() == policies::KEY {
-            reader.file.policies = policies::read(value, at)?;
+        if key.get_ref() == apps::KEY {
+            several = apps::read(value, at)?;
             continue;
         }
-        let group = GROUPS.iter().find(|(group, _)| *group == key.get_ref().as_ref());
-        match (value.get_ref(), group) {
-            (DeValue::Table(table), Some((group, _))) => {
-                for (key, value) in in_order(table) {
-                    reader.take(key.get_ref(), key.span().start, value, Some(group))?;
-                }
-            }
-            _ => reader.take(key.get_ref(), key.span().start, value, None)?,
-        }
+        reader.take_entry(key, value)?;
     }
-    Ok(reader.file)
+    Ok(File { path: None, said: reader.said, apps: several })
 }
 
 /// What to write in the place of a line such as `workers = 2-8` or `max_body = 10MB`, whose value is right but for its
@@ -111,86 +100,10 @@ fn unquoted(line: &str) -> Option<String> {
     (is_bare && setting.kind.read(value).is_ok()).then(|| format!("quote the value: {key} = \"{value}\""))
 }
 
-struct Reader<At> {
-    /// "file:line" of an offset
-    at: At,
-    file: File,
-}
-
-impl<At: Fn(usize) -> String> Reader<At> {
-    /// Takes the value of a key; `group`: of the table that it stands in.
-    fn take(
-        &mut self,
-        key: &str,
-        offset: usize,
-        value: &Spanned<DeValue<'_>>,
-        group: Option<&str>,
-    ) -> Result<(), String> {
-        let at = (self.at)(offset);
-        // in their table they may be called as the arguments of dr_tls() are
-        let short = || group.filter(|group| *group == "tls").and_then(|group| find(&format!("{group}_{key}")));
-        let setting = find(key).or_else(short).ok_or_else(|| format!("{at}: {}", unknown(key)))?;
-        if group.is_some_and(|group| group != setting.group) {
-            return Err(format!(
-                "{at}: {key} does not stand in [{}] but {}",
-                group.unwrap_or_default(),
-                place(setting)
-            ));
-        }
-        let wrong = |right: &str, given: &str| format!("{at}: {key} {right}, not {given}");
-        let text = text_of(value.get_ref(), &setting.kind).ok_or_else(|| {
-            let right = setting.kind.read("\0").err().unwrap_or_else(|| "must be a string".to_owned());
-            wrong(&right, value.get_ref().type_str())
-        })?;
-        let value = setting.kind.read(&text).map_err(|right| wrong(&right, &format!("'{text}'")))?;
-        if self.file.values.insert(setting.name, value).is_some() {
-            return Err(format!("{at}: {key} is there twice"));
-        }
-        self.file.places.insert(setting.name, at);
-        Ok(())
-    }
-}
-
-/// Where the key of a setting may stand.
-fn place(setting: &Setting) -> String {
-    if setting.group == GROUPS[0].0 {
-        "at the top of the file".to_owned()
-    } else {
-        format!("in [{}]", setting.group)
-    }
-}
-
-fn unknown(key: &str) -> String {
-    match nearest(key, settings().iter().map(|setting| setting.name)) {
-        Some(name) => format!("{key} is not a setting: did you mean {name}?"),
-        None => format!("{key} is not a setting: `drover serve --help` has them all"),
-    }
-}
-
-/// A value as it would be written as a flag; `None` for one of a type that no setting of this kind has.
-fn text_of(value: &DeValue<'_>, kind: &Kind) -> Option<String> {
-    let line_of = |values: &DeArray<'_>, between| {
-        let values: Option<Vec<_>> = values.iter().map(|value| text_of(value.get_ref(), kind)).collect();
-        values.map(|values| values.join(between))
-    };
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
-        DeValue::Float(number) => Some(number.as_str().to_owned()),
-        DeValue::Boolean(flag) if matches!(kind, Kind::Flag | Kind::FlagOrAuto) => Some(flag.to_string()),
-        // workers = [2, 8]
-        DeValue::Array(bounds) if *kind == Kind::Workers && bounds.len() == 2 => line_of(bounds, "-"),
-        // tls_cert = ["a.pem", "b.pem"], response_headers = ["a: 1", "b: 2"]
-        DeValue::Array(values) if matches!(kind, Kind::Paths | Kind::List | Kind::Lines) => {
-            line_of(values, if *kind == Kind::Lines { "\n" } else { "," })
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toml::Value;
 
     #[test]
     fn keys_stand_at_the_top_or_in_the_table_of_their_group() {
@@ -198,7 +111,7 @@ mod tests {
                     response_headers = [\"a: 1, 2\", \"b: 3\"]\n\
                     [timeouts]\ntimeout = \"2m\"\nkeep_alive = 0.5\n[pool]\nstart = \"spawn\"\n";
         let text = format!("{text}[tls]\ncert = [\"a\", \"b\"]\ntls_key = \"c, d\"\n");
-        let File { values, places, .. } = parse(&text, "drover.toml").unwrap();
+        let Said { values, places, .. } = parse(&text, "drover.toml").unwrap().said;
         assert_eq!((&*places["port"], &*places["start"]), ("drover.toml:1", "drover.toml:11"));
         let paths = |paths: [&str; 2]| Value::Array(paths.map(|path| Value::String(path.to_owned())).to_vec());
         assert_eq!((&values["tls_cert"], &values["tls_key"]), (&paths(["a", "b"]), &paths(["c", "d"])));

@@ -1,7 +1,7 @@
 //! The values of settings that the program was given, and where they come from: flags, variables, the settings file, or
 //! nowhere. Neighbours: options.rs (what there may be), values.rs (what a value may be).
 
-use crate::file::File;
+use crate::said::Said;
 use crate::table::settings;
 use clap::parser::ValueSource;
 use clap::ArgMatches;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// Values of settings, and where they come from.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     values: BTreeMap<&'static str, (Value, Origin)>,
     /// in words, of what a variable or the settings file says
@@ -27,7 +27,7 @@ pub(crate) enum Origin {
 
 impl Given {
     /// What the arguments of a command and variables say, and what neither does and the file has.
-    pub(crate) fn collect(command: &str, matches: &ArgMatches, mut file: File) -> Given {
+    pub(crate) fn collect(command: &str, matches: &ArgMatches, mut file: Said) -> Given {
         let mut given = Given::default();
         let own = settings().iter().filter(|setting| setting.is_of(command)).map(|setting| setting.name);
         for name in own.chain(["n_min", "n_max"]) {
@@ -46,6 +46,19 @@ impl Given {
                     given.set(name, value, origin);
                 }
             }
+        }
+        given
+    }
+
+    /// The same for one of several apps, whose own table says these.
+    pub(crate) fn of_app(&self, own: &Said) -> Given {
+        let mut given = self.clone();
+        let counts = ["workers", "n_min", "n_max"];
+        if counts.iter().any(|name| own.values.contains_key(name)) {
+            counts.iter().for_each(|name| given.remove(name));
+        }
+        for (&name, value) in &own.values {
+            given.set_at(name, value.clone(), Origin::File, own.places.get(name).cloned().unwrap_or_default());
         }
         given
     }

@@ -9,6 +9,7 @@ use crate::tls;
 use crate::tool::{Program, KINDS};
 use clap::Args;
 use engine::Settings;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use supervisor::PoolOptions;
@@ -16,8 +17,9 @@ use toml::Value;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AppArgs {
-    /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
-    #[arg(required_unless_present = "named")]
+    /// The app: an R file, a plumber.R, a folder with one or with several apps, an .rds, or a call such as
+    /// pkg::make_app()
+    #[arg(required_unless_present_any = ["named", "config"])]
     pub(crate) file: Option<PathBuf>,
     /// Same as FILE
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
@@ -96,6 +98,22 @@ pub struct Invocation {
     pub(crate) given: Given,
     /// policies of the settings file, see [`crate::policies`]
     pub(crate) policies: String,
+    /// of one of several apps
+    pub(crate) of_app: Option<OfApp>,
+    /// several apps, each as if it were the only one; then there is no file
+    pub(crate) apps: Vec<Invocation>,
+}
+
+/// What one of several apps is told beside what a single one is.
+#[derive(Clone, Debug)]
+pub(crate) struct OfApp {
+    pub(crate) name: String,
+    /// whether it is for its hosts only
+    pub(crate) by_host: bool,
+    /// variables of its processes
+    pub(crate) env: BTreeMap<String, String>,
+    /// a folder of R packages that it finds first
+    pub(crate) library: Option<PathBuf>,
 }
 
 impl Invocation {
@@ -145,6 +163,7 @@ impl Invocation {
         let settings: Settings = fields.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
         let colours = surroundings::has_colours(|name| std::env::var_os(name));
         let otel = surroundings::of_telemetry(std::env::vars_os());
-        Ok(Settings { upload_path, colours, otel, web: r::web(), ..settings })
+        let (name, by_host) = self.of_app.as_ref().map_or((None, false), |app| (Some(app.name.clone()), app.by_host));
+        Ok(Settings { upload_path, colours, otel, web: r::web(), name, by_host, ..settings })
     }
 }

@@ -4,7 +4,8 @@
 //! settings, and `values` what these may be; `words` completes what people write in short, `terminal` what it
 //! prints, `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R
 //! and the package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what
-//! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and
+//! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `house` starts several
+//! `apps` of the settings file; `dev`, `watch` and
 //! `written` are for the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it,
 //! by its standard streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and
 //! `replay` have the requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and
@@ -12,6 +13,7 @@
 //! and completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
+mod apps;
 mod attendant;
 mod banner;
 mod bench;
@@ -24,6 +26,7 @@ mod failed;
 mod file;
 mod given;
 mod help;
+mod house;
 mod http;
 mod inherited;
 mod install;
@@ -46,6 +49,7 @@ mod profiling;
 mod r;
 mod replay;
 mod restrict;
+mod said;
 mod serve;
 mod shown;
 mod signals;
@@ -84,6 +88,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
     let dev = invocation.dev.as_ref().map(|args| dev::Dev::new(args, &invocation.file));
     restrict::privileges();
+    if !invocation.apps.is_empty() {
+        return house::serve(&invocation).map_or_else(|e| end(&e), |()| exit::SUCCESS);
+    }
     match serve::serve(&invocation, dev) {
         Ok(Ended::Stopped) => exit::SUCCESS,
         Ok(Ended::Again) => {

@@ -26,6 +26,7 @@ const EXAMPLES_OF_RELOAD: &str = "\
 Examples:
   drover reload            the one server that runs
   drover reload app.R      the one that serves this file
+  drover reload shop       this one of several apps
   git pull && drover reload 8080";
 
 const EXAMPLES_OF_SCALE: &str = "\
@@ -43,7 +44,7 @@ Examples:
 /// Which server is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The server, if several run: its port, its app's file or folder, or its process id
+    /// The server, if several run: its port, its app's file or folder, or its process id; or the name of an app
     #[arg(value_name = "SERVER")]
     server: Option<String>,
     #[command(flatten)]
@@ -127,16 +128,12 @@ impl Which {
         Ok(found)
     }
 
-    /// The one server that is meant. That of another user is, when it is named.
+    /// The one server that is meant, or the one app where a server has several. That of another user is, when it is
+    /// named.
     pub(crate) fn one(&self) -> Result<Found, Error> {
-        let mut found = self.all()?;
-        if self.server.is_none() && found.iter().any(Found::is_own) {
-            found.retain(Found::is_own);
-        }
-        if found.len() > 1 || (self.server.is_none() && !found[0].is_own()) {
-            let run =
-                if found.len() > 1 { format!("{} servers run", found.len()) } else { "one server runs".to_owned() };
-            let mut text = format!("{run}: say which by its port, file or process id");
+        let mut found = self.whole()?;
+        if found.len() > 1 {
+            let mut text = format!("the server has {} apps: say which by its name", found.len());
             for server in &found {
                 let _ = write!(text, "\n    {}", shown::name(&server.status));
             }
@@ -145,13 +142,33 @@ impl Which {
         Ok(found.remove(0))
     }
 
+    /// Those apps that are meant of the one server: all that it has, where none of them is named.
+    fn whole(&self) -> Result<Vec<Found>, Error> {
+        let mut found = self.all()?;
+        if self.server.is_none() && found.iter().any(Found::is_own) {
+            found.retain(Found::is_own);
+        }
+        let mut servers: Vec<&Found> = found.iter().collect();
+        servers.dedup_by(|a, b| a.is_with(b));
+        if servers.len() > 1 || (self.server.is_none() && !found[0].is_own()) {
+            let run =
+                if servers.len() > 1 { format!("{} servers run", servers.len()) } else { "one server runs".to_owned() };
+            let mut text = format!("{run}: say which by its port, file or process id");
+            for server in &found {
+                let _ = write!(text, "\n    {}", shown::name(&server.status));
+            }
+            return Err(Error::new(Code::Usage, text));
+        }
+        Ok(found)
+    }
+
     fn nothing(&self) -> String {
         match &self.server {
             None if geteuid().is_root() => "no server runs that the program has started".to_owned(),
             None => "no server of this user runs that the program has started".to_owned(),
             Some(which) => {
                 let others = find(self.sockets.folder.as_deref(), None);
-                let mut text = format!("no server runs on port, with process id or for the file {which}");
+                let mut text = format!("no server runs on port, with process id, or for the file or app {which}");
                 for server in &others {
                     let _ = write!(text, "\n    there is {}", shown::name(&server.status));
                 }
@@ -176,22 +193,48 @@ pub(crate) fn status(args: &StatusArgs) -> Result<(), Error> {
         found.iter().map(shown::server).collect::<Vec<_>>().join("\n")
     };
     print(&text)?;
-    match found.iter().find(|status| status.url.is_none()) {
-        Some(status) => Err(Error::new(Code::App, format!("{} does not serve yet", status.file))),
+    let does_not = |status: &&Status| match status.snapshot.app.as_deref() {
+        Some("asleep") => false,
+        Some(_) => true,
+        None => status.url.is_none(),
+    };
+    match found.iter().find(does_not) {
+        Some(status) => {
+            let called = status.name.as_ref().unwrap_or(&status.file);
+            Err(Error::new(Code::App, format!("{called} does not serve yet")))
+        }
         None => Ok(()),
     }
 }
 
-/// Has a server load its app anew, and waits until the new workers serve.
+/// Has a server load its app anew, or its apps one after the other, and waits until the new workers serve.
 ///
 /// # Errors
-/// Why they do not.
+/// Why they do not: of several apps, those of the first that does not.
 pub(crate) fn reload(args: &ReloadArgs) -> Result<(), Error> {
-    let server = args.which.one()?;
-    let (answer, _) = server.ask::<Reloaded>(Request::Reload, None).map_err(|e| gone(&server, &e))?;
+    let servers = args.which.whole()?;
+    if let [server] = &servers[..] {
+        return reload_one(server);
+    }
+    let mut failed = Ok(());
+    for server in servers {
+        if server.status.snapshot.app.as_deref() == Some("asleep") {
+            print(&format!("{} is asleep: it is loaded anew when it is asked for\n", shown::name(&server.status)))?;
+            continue;
+        }
+        failed = failed.and(reload_one(&server));
+    }
+    failed
+}
+
+fn reload_one(server: &Found) -> Result<(), Error> {
+    let (answer, _) = server.ask::<Reloaded>(Request::Reload, None).map_err(|e| gone(server, &e))?;
     match answer {
         Ok(generation) => {
             print(&format!("reloaded: generation {generation} of {} serves\n", shown::name(&server.status)))
+        }
+        Err(why) if server.status.snapshot.app.is_some() => {
+            Err(Error::new(Code::App, format!("{} cannot be loaded: {why}", shown::name(&server.status))))
         }
         Err(why) => Err(Error::new(Code::App, format!("not reloaded, the workers from before go on: {why}"))),
     }
@@ -217,17 +260,22 @@ pub(crate) fn scale(args: &ScaleArgs) -> Result<(), Error> {
 /// # Errors
 /// When it has not ended within the time.
 pub(crate) fn stop(args: &StopArgs) -> Result<(), Error> {
-    let server = args.which.one()?;
+    let server = args.which.whole()?.remove(0);
+    if let Some(name) = server.status.name.as_ref().filter(|name| args.which.server.as_ref() == Some(name)) {
+        let pid = server.status.pid;
+        let why = format!("{name} is one of several apps, which end together: drover stop {pid} stops their server");
+        return Err(Error::new(Code::Usage, why));
+    }
     let request = Request::Stop { now: args.now };
     let patience = Duration::from_secs_f64(BEYOND);
     let (ending, asked) = server.ask::<Ending>(request, Some(patience)).map_err(|e| gone(&server, &e))?;
     let wait = args.wait.unwrap_or(ending.within + BEYOND);
     if asked.has_ended(Duration::from_secs_f64(wait)) {
-        return print(&format!("stopped {}\n", shown::name(&server.status)));
+        return print(&format!("stopped {}\n", shown::name_of_server(&server.status)));
     }
     let why = format!(
         "{} has not ended within {wait} s: it waits for requests; --now ends it at once",
-        shown::name(&server.status)
+        shown::name_of_server(&server.status)
     );
     Err(Error::new(Code::App, why))
 }

@@ -3,7 +3,7 @@
 //! At a terminal the screen is drawn anew, and `q` or Ctrl-C ends it; the terminal is then as it was before. Elsewhere,
 //! as in a pipe, a block follows the other. Neighbour: `shown` (what is printed).
 
-use crate::control::{Found, Request, Status};
+use crate::control::{Found, Status};
 use crate::exit::{Code, Error};
 use crate::shown;
 use crate::signals::{self, Asked};
@@ -91,7 +91,7 @@ pub(crate) fn watch(server: &Found) -> Result<(), Error> {
         }
         let mut before: Option<(Status, Instant)> = None;
         loop {
-            let (status, _) = server.ask::<Status>(Request::Status, Some(PATIENCE)).map_err(|e| ended(server, &e))?;
+            let status = server.now(PATIENCE).map_err(|e| ended(server, &e))?;
             let now = Instant::now();
             let then = before.as_ref().map(|(status, at)| (status, (now - *at).as_secs_f64()));
             let text = shown::server_since(&status, then);

@@ -2,25 +2,27 @@
 //! key `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
+use crate::apps::{self, AppTable};
 use crate::bench::BenchArgs;
 use crate::blame::{self, usage};
 use crate::docker::DockerArgs;
 use crate::failed::FailedArgs;
-use crate::file;
-use crate::given::Given;
+use crate::file::{self, File};
+use crate::given::{Given, Origin};
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
-use crate::invocation::{AppArgs, DevArgs, Invocation};
+use crate::invocation::{AppArgs, DevArgs, Invocation, OfApp};
 use crate::jobs::JobsArgs;
 use crate::manage::{ReloadArgs, ScaleArgs, StatusArgs, StopArgs};
 use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
+use crate::policies;
 use crate::profiling::ProfileArgs;
 use crate::replay::ReplayArgs;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS, SERVING};
-use crate::tool::{about, loading, tool, AppOfTool, Program, Tool};
+use crate::tool::{about, loading, tool, AppOfTool, Program, Tool, KINDS};
 use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
@@ -148,7 +150,7 @@ impl NewProject {
     /// The command for R.
     fn tool(self) -> Tool {
         let words = vec!["new".into(), self.name.into(), "--kind".into(), self.kind.into()];
-        Tool { words, app: None, r: self.program.r, policies: String::new() }
+        Tool { words, app: None, r: self.program.r, policies: String::new(), env: Vec::new() }
     }
 }
 
@@ -332,12 +334,13 @@ fn read_with(
     }
     // clap sees to it that there is one; that of a flag goes before one of a variable
     let path = app.file.or(app.named).unwrap_or_default();
-    let file = file::read(app.config.as_deref(), &path).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
+    let mut file = file::read(app.config.as_deref(), &path).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
+    let tables = several(&path, &mut file, dev.is_some() || client.is_some())?;
     if let Some(path) = &file.path {
         notes.push(format!("settings are those of {}", path.display()));
     }
-    let policies = file.policies.clone();
-    let mut given = serving.map_or_else(Given::default, |(name, matches)| Given::collect(name, matches, file));
+    let policies = file.said.policies.clone();
+    let mut given = serving.map_or_else(Given::default, |(name, matches)| Given::collect(name, matches, file.said));
     if client.is_some() {
         given.suit_one_client();
     } else {
@@ -351,13 +354,96 @@ fn read_with(
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
-    let invocation =
-        Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, client, given, policies };
+    let mut invocation = Invocation {
+        file: path,
+        kind,
+        args,
+        r,
+        pool,
+        notes,
+        config,
+        sockets,
+        dev,
+        client,
+        given,
+        policies,
+        of_app: None,
+        apps: Vec::new(),
+    };
+    invocation.apps = tables.into_iter().map(|table| one_of_several(&invocation, table)).collect::<Result<_, _>>()?;
     // found out here, where it is an error and not a surprise
     invocation
         .read_settings(PathBuf::new())
         .map_err(|e| usage(ErrorKind::ValueValidation, &invocation.with_places(&e)))?;
     Ok(Asked::Serve(Box::new(invocation)))
+}
+
+/// The apps that are meant, if they are several: those of the settings file, or of the folder.
+fn several(path: &Path, file: &mut File, for_one: bool) -> Result<Vec<AppTable>, clap::Error> {
+    let tables = std::mem::take(&mut file.apps);
+    let tables = if tables.is_empty() { apps::in_folder(path) } else { tables };
+    let wrong = |text: &str| Err(usage(ErrorKind::ValueValidation, text));
+    match tables.first() {
+        None if path.as_os_str().is_empty() => {
+            wrong("FILE is missing, and the settings file has no apps, such as [apps.shop]: one of them is required")
+        }
+        None => Ok(tables),
+        Some(one) if for_one => {
+            let text =
+                format!("this command is for one app, and there are several, such as {}: name its file", one.name);
+            wrong(&text)
+        }
+        Some(_) if !path.as_os_str().is_empty() && !path.is_dir() => {
+            let text = "the settings file has several apps: name its folder to serve them, or have --config name another one to serve FILE";
+            wrong(text)
+        }
+        Some(_) => Ok(tables),
+    }
+}
+
+/// One of several apps: what all have, and what its own table says.
+fn one_of_several(all: &Invocation, table: AppTable) -> Result<Invocation, clap::Error> {
+    let wrong = |text: String| usage(ErrorKind::ValueValidation, &text);
+    let mut given = all.given.of_app(&table.own);
+    surroundings::valve(&mut given)?;
+    let (below, path) = (all.given.text("base_path").unwrap_or_default(), table.base_path());
+    let base_path = format!("{}{path}", below.trim_end_matches('/'));
+    given.set_at("base_path", Value::String(base_path), Origin::File, table.at.clone());
+    if !table.hosts.is_empty() {
+        let hosts = table.hosts.iter().cloned().map(Value::String).collect();
+        given.set_at("allowed_hosts", Value::Array(hosts), Origin::File, table.at.clone());
+    }
+    let folder = if all.file.is_dir() { &*all.file } else { all.config.parent().unwrap_or(Path::new("")) };
+    let AppTable { name, at, file, kind, hosts, library, env, args, own, .. } = table;
+    let library = library.map(|library| folder.join(library));
+    if let Some(library) = library.as_ref().filter(|library| !library.is_dir()) {
+        return Err(wrong(format!("{at}: the library of {name} is no folder: {}", library.display())));
+    }
+    if let Some(kind) = kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
+        return Err(wrong(format!("{at}: kind must be one of: {}, not '{kind}'", KINDS.join(", "))));
+    }
+    let file = file.unwrap_or_else(|| PathBuf::from(&name));
+    let is_call = kind.as_deref() == Some("expression") || file.to_str().is_some_and(|text| text.contains("::"));
+    let file = if is_call { file } else { folder.join(file) };
+    let invocation = Invocation {
+        file,
+        kind,
+        args,
+        r: all.r.clone(),
+        pool: pool(&given)?,
+        notes: Vec::new(),
+        config: all.config.clone(),
+        sockets: None,
+        dev: None,
+        client: None,
+        policies: policies::both(&all.policies, &own.policies),
+        of_app: Some(OfApp { by_host: !hosts.is_empty(), name, env, library }),
+        apps: Vec::new(),
+        given,
+    };
+    let settings = invocation.read_settings(PathBuf::new()).map_err(|e| wrong(invocation.with_places(&e)))?;
+    settings.base_path().map_err(|e| wrong(format!("{at}: {}", e.replacen("base_path", "path", 1))))?;
+    Ok(invocation)
 }
 
 /// A command that loads its app.

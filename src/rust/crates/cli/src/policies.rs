@@ -45,6 +45,15 @@ pub(crate) fn read(value: &Spanned<DeValue<'_>>, at: impl Fn(usize) -> String) -
     sonic_rs::to_string(&found).map_err(|e| e.to_string())
 }
 
+/// Those that all apps have, and those of one.
+pub(crate) fn both(all: &str, own: &str) -> String {
+    match (all.strip_suffix(']').unwrap_or_default(), own.strip_prefix('[').unwrap_or_default()) {
+        ("" | "[", _) => own.to_owned(),
+        (_, "" | "]") => all.to_owned(),
+        (all, own) => format!("{all},{own}"),
+    }
+}
+
 /// The entries of a table in the order of the file: the first error is the first that a reader of the file sees.
 pub(crate) fn in_order<'t, 'f>(table: &'t DeTable<'f>) -> Vec<(&'t Spanned<DeString<'f>>, &'t Spanned<DeValue<'f>>)> {
     let mut entries: Vec<_> = table.iter().collect();
@@ -75,6 +84,14 @@ mod tests {
         assert_eq!(read_all(text).unwrap(), all);
         assert_eq!(read_all("[policies]\n").unwrap(), "[]");
         assert_eq!(read_all("[policies.csrf]\n").unwrap(), r#"[{"name":"csrf","at":"f:1","arguments":{}}]"#);
+    }
+
+    #[test]
+    fn those_of_one_app_come_behind_those_of_all() {
+        for (all, own, both) in [("[1]", "[2,3]", "[1,2,3]"), ("", "[2]", "[2]"), ("[1]", "[]", "[1]"), ("", "", "")] {
+            assert_eq!(super::both(all, own), both);
+        }
+        assert_eq!((super::both("[]", "[2]"), super::both("[1]", "")), ("[2]".to_owned(), "[1]".to_owned()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::exit::{Code, Error};
 use crate::tool::{further, Tool};
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -34,6 +35,9 @@ const CHECK: &str = concat!(
 /// The variable that tells R of the policies in the settings file: arguments can be read by everybody.
 const POLICIES: &str = "DROVER_POLICIES";
 
+/// The variable that has R find packages.
+const R_LIBS: &str = "R_LIBS";
+
 /// What R is started with before its own arguments.
 const OPTIONS: [&str; 3] = ["--no-echo", "--no-restore", "--no-save"];
 
@@ -56,6 +60,8 @@ pub struct Recipe {
     policies: String,
     words: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
+    /// of one of several apps
+    surroundings: Vec<(OsString, OsString)>,
 }
 
 impl Recipe {
@@ -77,7 +83,25 @@ impl Recipe {
             policies: String::new(),
             words: Vec::new(),
             env,
+            surroundings: Vec::new(),
         })
+    }
+
+    /// The same, with these variables, and packages that are found before others, except this one.
+    pub fn with_surroundings(mut self, env: &BTreeMap<String, String>, library: Option<&Path>) -> Recipe {
+        self.surroundings.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+        if let Some(library) = library {
+            // relative to where this program was started, while R enters the folder of the app
+            let library = std::path::absolute(library).unwrap_or_else(|_| library.to_owned());
+            let mut known = self.surroundings.iter().rev().chain(self.env.iter().rev());
+            let others = known.find(|(name, _)| name == R_LIBS).map(|(_, value)| value.clone());
+            let others = others.or_else(|| env::var_os(R_LIBS)).unwrap_or_default();
+            let mut paths: Vec<PathBuf> = env::split_paths(&others).collect();
+            paths.insert(paths.len().min(1), library);
+            let joined = env::join_paths(paths).unwrap_or(others);
+            self.surroundings.push((R_LIBS.into(), joined));
+        }
+        self
     }
 
     /// The same, and the app has these arguments.
@@ -115,6 +139,11 @@ impl Recipe {
         &self.args
     }
 
+    /// Variables that it has as one of several apps.
+    pub fn surroundings(&self) -> &[(OsString, OsString)] {
+        &self.surroundings
+    }
+
     /// For the supervisor.
     pub fn source(&self) -> Source {
         let heap = needs_plumber(Path::new(&self.app), self.kind.as_deref()).then_some(HEAP_OF_PLUMBER);
@@ -130,6 +159,7 @@ impl Recipe {
         args.extend(self.words.iter().cloned());
         args.extend(further(self.args.clone()));
         let mut env = self.env.clone();
+        env.extend(self.surroundings.iter().cloned());
         env.push((POLICIES.into(), self.policies.clone().into()));
         Source::Command { program: self.program.clone().into(), args, env }
     }
@@ -184,7 +214,13 @@ fn prepared(tool: &Tool, options: Vec<OsString>, env: Vec<(OsString, OsString)>)
         }
     }
     let mut command = Command::new(program);
-    command.args(options).arg("--args").args(&tool.words).envs(env).env(POLICIES, &tool.policies);
+    command
+        .args(options)
+        .arg("--args")
+        .args(&tool.words)
+        .envs(env)
+        .envs(tool.env.iter().cloned())
+        .env(POLICIES, &tool.policies);
     Ok(command)
 }
 
@@ -202,7 +238,7 @@ fn found(r: &Path) -> Result<PathBuf, Error> {
 /// The variable that has R find the package of this program before others.
 fn library() -> Option<(OsString, OsString)> {
     let library = library_of(&env::current_exe().ok()?)?;
-    Some(("R_LIBS".into(), first(library, env::var_os("R_LIBS"))))
+    Some((R_LIBS.into(), first(library, env::var_os(R_LIBS))))
 }
 
 /// The folder of the package of this program that has the pages of the server itself.

@@ -73,7 +73,7 @@ pub struct ReplayArgs {
 /// When there is no such request, it is not whole, or R cannot be started.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Error> {
     let mut options: Vec<OsString> = Vec::new();
-    let (request, app, kind, mut app_args) = match Id::read(&args.id) {
+    let (request, app, kind, mut app_args, env) = match Id::read(&args.id) {
         Some(id) => {
             let server = Which::new(args.server.clone(), args.sockets.clone()).one()?;
             let found = playable(&server, id)?;
@@ -84,9 +84,10 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Error> {
             options.extend(found.settings.plumber.into_iter().flat_map(|how| ["--plumber".into(), how.into()]));
             options.extend(found.settings.case_sensitive.then(|| "--case-sensitive".into()));
             let app_args = found.args.into_iter().map(OsString::from).collect();
-            (found.request, Some(app), found.kind, app_args)
+            let env = found.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+            (found.request, Some(app), found.kind, app_args, env)
         }
-        None => (of_file(&args.id)?, None, None, Vec::new()),
+        None => (of_file(&args.id)?, None, None, Vec::new(), Vec::new()),
     };
     if let Some(why) = &request.body_missing {
         let why = format!(
@@ -119,7 +120,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Error> {
     options.extend(report.iter().flat_map(|report| ["--report".into(), report.clone().into()]));
     let words = ["replay".into(), app.clone().into(), "--request".into(), file.clone().into()];
     let words = words.into_iter().chain(options).chain(further(app_args)).collect();
-    let tool = Tool { words, app: Some((app, kind)), r: args.program.r.clone(), policies: String::new() };
+    let tool = Tool { words, app: Some((app, kind)), r: args.program.r.clone(), policies: String::new(), env };
     let tool = loading(tool, None).map_err(|e| Error::new(Code::Usage, e));
     // R removes the file when it has read it: it is left here only if R could not be started
     let outcome = match (tool, &args.profile, &report) {

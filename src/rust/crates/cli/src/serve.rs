@@ -3,7 +3,7 @@
 
 use crate::attendant::{Attendant, Ended, Note};
 use crate::banner::Banner;
-use crate::control::{Listener, ReplaySettings};
+use crate::control::{Addressee, Listener, ReplaySettings};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::inherited;
@@ -13,11 +13,11 @@ use crate::r::Recipe;
 use crate::signals;
 use crate::terminal::{self, say, write};
 use crate::tls;
-use engine::{Format, Uploads};
+use engine::{Format, Settings, Uploads};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use supervisor::{PoolOptions, Service};
+use supervisor::{PoolOptions, Service, Wake};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedSender};
 use tokio::sync::watch;
 
@@ -46,15 +46,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());
-    if settings.log == "stderr" && settings.log_format == Format::Json {
-        terminal::for_programs();
-    }
-    if let Some(tls) = settings.tls.as_mut().filter(|_| options.wants_dev_tls()) {
-        let files = tls::add_certificate(tls)?;
-        say(&format!("https:// for development: clients that trust {} trust this server", files.ca.display()));
-    }
-    // before there are threads, which it would have to wait for
-    engine::make_room(settings.limits.max_connections);
+    prepare(&mut settings, options)?;
     settings.development = dev.as_ref().map(|dev| dev.state.clone());
     // a program that may become itself anew cannot keep one
     settings.sockets = if dev.is_none() && client.is_none() { inherited::take()? } else { Vec::new() };
@@ -63,35 +55,22 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     if client.is_some() {
         settings.host = vec![format!("unix:{}", socket.display())];
     }
-    match settings.sockets.len() {
-        0 => {}
-        1 => say("it listens on the socket that it was started with: host and port are not used"),
-        n => say(&format!("it listens on the {n} sockets that it was started with: host and port are not used")),
-    }
+    say_inherited(&settings);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {
         let (notes, inbox) = unbounded_channel();
         // before anything is started: a signal must not end the program with processes left to themselves
         let asked = notes.clone();
         signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
-        let asked = notes.clone();
-        let sockets = options.sockets.as_deref();
         // the server of a client is that client's business
-        let listening = client
-            .is_none()
-            .then(|| Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok()));
-        if let Some(Err(e)) = &listening {
-            say(&format!(
-                "drover status, reload, scale, stop, profile, failed, replay and jobs will not find this server: {e}"
-            ));
-        }
+        let addressee = client.is_none().then(|| addressee(None, &notes));
+        let _listening = addressee.map(|addressee| found_by_commands(options, vec![addressee]));
         if let (Some(dev), Some(args)) = (&dev, &options.dev) {
             let changed = notes.clone();
             dev.watch(options, args, move |change| changed.send(Note::Changed(change)).is_ok()).map_err(system)?;
         }
         let hung_up = notes.clone();
-        let bell = Doorbell(notes);
-        let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
+        let wake = wake(notes);
         let file = options.file.display().to_string();
         let banner = Banner::new(file, &settings, &pool);
         let replays = ReplaySettings { plumber: settings.plumber.clone(), case_sensitive: settings.case_sensitive };
@@ -115,12 +94,59 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     })
 }
 
-fn system(e: std::io::Error) -> Error {
+/// What is done with the settings of the server before anything is started.
+pub(crate) fn prepare(settings: &mut Settings, options: &Invocation) -> Result<(), Error> {
+    if settings.log == "stderr" && settings.log_format == Format::Json {
+        terminal::for_programs();
+    }
+    if let Some(tls) = settings.tls.as_mut().filter(|_| options.wants_dev_tls()) {
+        let files = tls::add_certificate(tls)?;
+        say(&format!("https:// for development: clients that trust {} trust this server", files.ca.display()));
+    }
+    // before there are threads, which it would have to wait for
+    engine::make_room(settings.limits.max_connections);
+    Ok(())
+}
+
+pub(crate) fn say_inherited(settings: &Settings) {
+    match settings.sockets.len() {
+        0 => {}
+        1 => say("it listens on the socket that it was started with: host and port are not used"),
+        n => say(&format!("it listens on the {n} sockets that it was started with: host and port are not used")),
+    }
+}
+
+/// Has commands reach an app of the server.
+pub(crate) fn addressee(name: Option<String>, notes: &UnboundedSender<Note>) -> Addressee {
+    let asked = notes.clone();
+    Addressee::new(name, move |request, reply| asked.send(Note::Command(request, reply)).is_ok())
+}
+
+/// Has commands find this server, as long as what this gives is there.
+pub(crate) fn found_by_commands(options: &Invocation, addressees: Vec<Addressee>) -> Option<Listener> {
+    match Listener::open(options.sockets.as_deref(), addressees) {
+        Ok(listener) => Some(listener),
+        Err(e) => {
+            say(&format!(
+                "drover status, reload, scale, stop, profile, failed, replay and jobs will not find this server: {e}"
+            ));
+            None
+        }
+    }
+}
+
+/// Has the main thread look when the supervisor has something to tell, or tells nothing any more.
+pub(crate) fn wake(notes: UnboundedSender<Note>) -> Wake {
+    let bell = Doorbell(notes);
+    Arc::new(move || drop(bell.0.send(Note::Event)))
+}
+
+pub(crate) fn system(e: std::io::Error) -> Error {
     Error::new(Code::System, e.to_string())
 }
 
 /// The folder for large bodies, which goes when it is dropped.
-fn uploads(wanted: Option<&Path>) -> Result<Uploads, Error> {
+pub(crate) fn uploads(wanted: Option<&Path>) -> Result<Uploads, Error> {
     let place = wanted.map_or_else(std::env::temp_dir, Path::to_owned);
     Uploads::beneath(&place)
         .map_err(|e| Error::new(Code::System, format!("no folder for uploads: {}: {e}", place.display())))

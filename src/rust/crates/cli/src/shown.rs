@@ -22,7 +22,16 @@ const LONGEST_SHOWN: usize = 60;
 pub(crate) fn name(status: &Status) -> String {
     let url = status.url.as_deref().unwrap_or("one that starts");
     let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", plain(user)));
-    format!("{} ({}, process {}{user})", plain(url), plain(&status.file), status.pid)
+    let app = status.name.as_ref().map_or_else(String::new, |name| format!("{}: ", plain(name)));
+    format!("{app}{} ({}, process {}{user})", plain(url), plain(&status.file), status.pid)
+}
+
+/// The same of a server that has several apps, of which this is one: `the server of shop and others (process 4711)`
+pub(crate) fn name_of_server(status: &Status) -> String {
+    match &status.name {
+        Some(name) => format!("the server of {} and other apps (process {})", plain(name), status.pid),
+        None => name(status),
+    }
 }
 
 /// `4 workers`, `2 to 8 workers`, or `2 workers and more`
@@ -121,9 +130,15 @@ fn scaled(Status { snapshot, scale: (min, max), .. }: &Status) -> String {
 fn head(status: &Status) -> String {
     let Status { file, pid, version, generation, .. } = status;
     let place = plain(status.url.as_deref().unwrap_or("starting"));
+    let app = status.name.as_ref().map_or_else(String::new, |name| format!("{}: ", plain(name)));
     let (file, version, age) = (plain(file), plain(version), age(status.age));
     let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", plain(user)));
-    format!("{place}: {file}\nprocess {pid}{user}, drover {version}, up {age}, generation {generation}\n")
+    let state = match status.snapshot.app.as_deref() {
+        Some("asleep") => ", asleep: it is loaded when it is asked for".to_owned(),
+        Some(state) => format!(", {}", plain(state)),
+        None => String::new(),
+    };
+    format!("{app}{place}: {file}\nprocess {pid}{user}, drover {version}, up {age}, generation {generation}{state}\n")
 }
 
 fn rates(figures: &Figures, seconds: f64) -> String {
@@ -345,6 +360,7 @@ mod tests {
         let message = "bad\u{9b}31m\nforged".into();
         let error = RecentError { number: 1, at: 0, worker: None, request: None, message, calls: Vec::new() };
         let status = Status {
+            name: None,
             version: String::new(),
             pid: 1,
             user: None,
@@ -365,6 +381,7 @@ mod tests {
     #[test]
     fn rates_are_those_of_the_time_in_between() {
         let mut status = Status {
+            name: None,
             version: String::new(),
             pid: 1,
             user: None,

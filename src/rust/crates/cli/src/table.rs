@@ -31,6 +31,46 @@ const OF_CONNECTIONS: [&str; 19] = [
     "response_headers",
 ];
 
+/// Settings that all apps of a server have in common: where it listens, what it does before it knows for which app a
+/// request is, and what it writes. Those of TLS are, too.
+const OF_ALL_APPS: [&str; 35] = [
+    "host",
+    "port",
+    "threads",
+    "log",
+    "log_format",
+    "log_level",
+    "access_log",
+    "access_log_format",
+    "metrics",
+    "otlp_endpoint",
+    "admin",
+    "admin_token",
+    "agent_check",
+    "allowed_hosts",
+    "base_path",
+    "base_path_field",
+    "trusted_proxies",
+    "forwarded_fields",
+    "underscores_in_headers",
+    "proxy_protocol",
+    "response_headers",
+    "upload_path",
+    "max_connections",
+    "max_connections_per_address",
+    "max_request_line",
+    "max_headers",
+    "max_header_size",
+    "max_header_field",
+    "max_streams",
+    "spool_above",
+    "header_timeout",
+    "keep_alive",
+    "body_timeout",
+    "min_body_rate",
+    "write_timeout",
+];
+
 /// A setting of the server.
 #[derive(Debug)]
 pub(crate) struct Setting {
@@ -55,6 +95,11 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// Whether each of several apps may have another value.
+    pub(crate) fn is_of_app(&self) -> bool {
+        self.group != "tls" && !OF_ALL_APPS.contains(&self.name)
+    }
+
     /// Whether this command takes it.
     pub(crate) fn is_of(&self, command: &str) -> bool {
         command != "mcp" || (self.group != "tls" && !OF_CONNECTIONS.contains(&self.name))
@@ -128,6 +173,13 @@ mod tests {
         assert!(OF_CONNECTIONS.iter().all(|name| find(name).is_some_and(|setting| setting.group == "serving")));
         let is_of = |name: &str| find(name).is_some_and(|setting| setting.is_of("mcp"));
         assert!(is_of("timeout") && is_of("workers") && !is_of("host") && !is_of("tls_cert"));
+    }
+
+    #[test]
+    fn what_all_apps_have_in_common_are_settings() {
+        assert!(OF_ALL_APPS.iter().all(|name| find(name).is_some()));
+        let is_of_app = |name: &str| find(name).is_some_and(Setting::is_of_app);
+        assert!(is_of_app("workers") && is_of_app("max_body") && !is_of_app("port") && !is_of_app("tls_cert"));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Tool {
     pub r: PathBuf,
     /// policies of the settings file beside the app, see [`crate::policies`]
     pub policies: String,
+    /// further variables of R
+    pub env: Vec<(OsString, OsString)>,
 }
 
 /// What a file may be said to be.
@@ -48,13 +50,13 @@ pub(crate) fn about(command: &str, app: AppOfTool, options: Vec<OsString>) -> To
     let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
     let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(options);
     let words = words.chain(further(app.args)).collect();
-    Tool { words, app: Some((app.file, app.kind)), r: app.program.r, policies: String::new() }
+    Tool { words, app: Some((app.file, app.kind)), r: app.program.r, policies: String::new(), env: Vec::new() }
 }
 
 /// A command with one more word, or none.
 pub(crate) fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Tool {
     let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
-    Tool { words, app: None, r: program.r, policies: String::new() }
+    Tool { words, app: None, r: program.r, policies: String::new(), env: Vec::new() }
 }
 
 /// A command that loads its app, with the policies of this settings file, or of that beside it.
@@ -63,7 +65,7 @@ pub(crate) fn tool(command: &str, word: Option<PathBuf>, program: Program) -> To
 /// What is wrong with that file.
 pub(crate) fn loading(mut tool: Tool, config: Option<&Path>) -> Result<Tool, String> {
     if let Some((app, _)) = &tool.app {
-        tool.policies = file::read(config, app)?.policies;
+        tool.policies = file::read(config, app)?.said.policies;
     }
     Ok(tool)
 }

@@ -134,11 +134,11 @@ pub(crate) fn workers(text: &str) -> Result<Workers, String> {
     if text.eq_ignore_ascii_case("auto") {
         return Ok(Workers::Auto);
     }
-    let count = |text: &str| text.parse().ok().filter(|&n: &usize| n >= 1);
+    let number = |text: &str| text.parse().ok();
     let read = match text.split_once('-') {
-        None => count(text).map(Workers::Exactly),
-        Some((min, max)) => match (count(min), count(max)) {
-            (Some(min), Some(max)) if min <= max => Some(Workers::Between(min, max)),
+        None => number(text).filter(|&n: &usize| n >= 1).map(Workers::Exactly),
+        Some((min, max)) => match (number(min), number(max)) {
+            (Some(min), Some(max)) if min <= max && max >= 1 => Some(Workers::Between(min, max)),
             _ => None,
         },
     };
@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(workers("2-8").map(Workers::bounds), Ok((2, 8)));
         let cores = supervisor::usable_cores();
         assert_eq!(workers("auto").map(Workers::bounds), Ok((cores, supervisor::AUTO)));
-        for wrong in ["0", "0-2", "4-2", "-1", "two", "", "1-2-3", "1.5", "1-auto"] {
+        assert_eq!(workers("0-2").map(Workers::bounds), Ok((0, 2)));
+        for wrong in ["0", "0-0", "4-2", "-1", "two", "", "1-2-3", "1.5", "1-auto"] {
             assert!(workers(wrong).unwrap_err().ends_with("as in 1-4, or auto"), "{wrong}");
         }
     }

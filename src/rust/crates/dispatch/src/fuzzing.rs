@@ -41,9 +41,9 @@ impl Thread {
     /// A dispatcher in this thread, which may have no other.
     pub fn new(limits: &Limits) -> Thread {
         let log = Log::open("none", observe::Screen::default()).expect("no log needs nothing");
-        let (queue, pool, home) = create(limits, 2, log, Arc::new(()), || {});
-        let home::Home { dispatcher, orders, posts } = home;
-        assert!(home::put(Some(dispatcher)).is_none());
+        let (queue, pool, home) = create(0, limits, 2, log, Arc::new(()), || {});
+        let home::Home { dispatcher, orders, posts, .. } = home;
+        assert!(home::put(0, Some(dispatcher)).is_none());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
         Thread { runtime, pool, queue, orders, posts }
     }
@@ -55,10 +55,10 @@ impl Thread {
 
     /// A request of this thread, or of another.
     pub fn submit(&self, submission: Submission, message: &[u8], elsewhere: bool) -> Option<Ticket> {
-        let dispatcher = if elsewhere { home::put(None) } else { None };
+        let dispatcher = if elsewhere { home::put(0, None) } else { None };
         let ticket = self.queue.submit(submission, |out| out.extend_from_slice(message));
         if elsewhere {
-            home::put(dispatcher);
+            home::put(0, dispatcher);
         }
         ticket
     }
@@ -72,23 +72,23 @@ impl Thread {
     pub fn listens(&mut self) {
         let _context = self.runtime.enter();
         while let Ok(order) = self.orders.try_recv() {
-            with(|d| d.apply(order));
+            with(0, |d| d.apply(order));
         }
         while let Ok(post) = self.posts.try_recv() {
-            with(|d| d.receive(post));
+            with(0, |d| d.receive(post));
         }
     }
 
     /// It sleeps, and wakes. Before that nothing waits that a worker could have.
     pub fn sleeps(&mut self) {
         home::on_park();
-        assert_eq!(with(|d| d.stalls()), Some(false), "it sleeps, and a worker could have what waits");
+        assert_eq!(with(0, |d| d.stalls()), Some(false), "it sleeps, and a worker could have what waits");
         home::on_unpark();
     }
 
     /// Takes back what waits behind handlers that have run for so long.
     pub fn takes_back(&mut self, after: Duration) {
-        with(|d| d.take_back(Instant::now() + after));
+        with(0, |d| d.take_back(Instant::now() + after));
     }
 
     /// Looks at the clock.
@@ -100,7 +100,7 @@ impl Thread {
     pub fn left(&self) -> Left {
         let shared = &self.pool.0;
         let (outstanding, waiting) = (shared.outstanding.load(Relaxed), shared.waiting.load(Relaxed));
-        let (entries, numbers, seats) = with(|d| d.counts()).expect("the dispatcher of this thread");
+        let (entries, numbers, seats) = with(0, |d| d.counts()).expect("the dispatcher of this thread");
         Left { outstanding, waiting, entries, numbers, seats }
     }
 }

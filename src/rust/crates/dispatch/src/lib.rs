@@ -1,9 +1,10 @@
 //! From the I/O threads to the workers and back: one queue. No HTTP: a request is a message of `wire`, and so is its
 //! reply.
 //!
-//! The [`Dispatcher`](dispatcher) lives in one I/O thread, its home. Requests are written into a worker's ring as they
-//! come; its bell is rung once for all of a turn, when the thread is about to sleep or a few wait already. Replies are
-//! read when the thread wakes, so that one wake-up serves many. Other I/O threads post their requests to it.
+//! The [`Dispatcher`](dispatcher) of an app lives in one I/O thread, its home. Requests are written into a worker's
+//! ring as they come; its bell is rung once for all of a turn, when the thread is about to sleep or a few wait already.
+//! Replies are read when the thread wakes, so that one wake-up serves many. Other I/O threads post their requests to
+//! it.
 //!
 //! In reading order: `queue` (where a request is submitted), `ticket` (its future), `dispatcher`, `choose` (which
 //! worker), `worker` and its lanes, `check` (clocks), `pool` (how workers come and go).
@@ -56,10 +57,12 @@ use observe::Log;
 use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
-/// A queue without workers: the handle to submit requests, the handle to attach workers, and what one I/O thread is to
-/// [`install`]. Each process has `cpp_workers` threads for C handlers. `commands` carries out what workers ask for
-/// beside requests. `watch_closely` is called when requests are out: then [`expire`] is to be called often.
+/// The queue of an app, without workers: the handle to submit requests, the handle to attach workers, and what one I/O
+/// thread is to [`install`], with those of the other apps, which have other places. Each process has `cpp_workers`
+/// threads for C handlers. `commands` carries out what workers ask for beside requests. `watch_closely` is called when
+/// requests are out: then [`expire`] is to be called often.
 pub fn create(
+    place: usize,
     limits: &Limits,
     cpp_workers: usize,
     log: Log,
@@ -69,5 +72,5 @@ pub fn create(
     let (pool, orders) = Pool::new(cpp_workers, limits.max_queue);
     let (post, posts) = unbounded_channel();
     let dispatcher = Dispatcher::new(pool.0.clone(), limits, log, commands, post.clone(), watch_closely);
-    (Queue::new(pool.0.clone(), post), pool, Home { dispatcher, orders, posts })
+    (Queue::new(place, pool.0.clone(), post), pool, Home { place, dispatcher, orders, posts })
 }

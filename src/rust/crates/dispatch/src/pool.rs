@@ -100,6 +100,8 @@ pub enum PoolEvent {
     Retired(u32),
     /// a generation that is not the current one has no worker and no request left
     Drained(u32),
+    /// a request has come for an app that is not there: see [`Pool::want`]
+    Wanted,
     /// it was interrupted at the deadline of a request and has answered since: its state is unknown, and a fresh worker
     /// is better
     Late {
@@ -267,6 +269,12 @@ impl Pool {
     /// where sessions are as all that stays with a worker.
     pub fn set_sessions(&self, most: usize) {
         self.0.sessions.store(most, Ordering::Relaxed);
+    }
+
+    /// Says that the app, which is not loaded, has been asked for.
+    pub fn want(&self) {
+        // without a supervisor there is none to load it
+        let _ = self.0.events.send(PoolEvent::Wanted);
     }
 
     /// Workers that are attached.

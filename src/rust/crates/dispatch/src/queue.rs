@@ -11,6 +11,8 @@ use tokio::sync::oneshot;
 
 /// The queue as every I/O thread has it.
 pub struct Queue {
+    /// of its app, in the thread that has the dispatchers
+    place: usize,
     shared: Arc<Shared>,
     post: UnboundedSender<Post>,
     numbers: AtomicU64,
@@ -18,8 +20,8 @@ pub struct Queue {
 
 impl Queue {
     /// The queue, whose posts go there.
-    pub(crate) fn new(shared: Arc<Shared>, post: UnboundedSender<Post>) -> Self {
-        Queue { shared, post, numbers: AtomicU64::new(0) }
+    pub(crate) fn new(place: usize, shared: Arc<Shared>, post: UnboundedSender<Post>) -> Self {
+        Queue { place, shared, post, numbers: AtomicU64::new(0) }
     }
 
     /// Queues the message that `encode` writes. `None` when the queue is full: one that has room for this client after
@@ -34,7 +36,7 @@ impl Queue {
             return None;
         }
         if is_home {
-            with(|dispatcher| Ticket::here(dispatcher.submit(submission, encode)))
+            with(self.place, |dispatcher| Ticket::here(self.place, dispatcher.submit(submission, encode)))
         } else {
             self.send(submission, is_over, encode)
         }
@@ -43,7 +45,7 @@ impl Queue {
     /// Whether one more has a place in a full queue. Of other threads it is only known whose requests have none.
     fn may_have_place(&self, submission: &Submission, is_home: bool) -> bool {
         if is_home {
-            with(|dispatcher| dispatcher.make_place(submission)).unwrap_or(false)
+            with(self.place, |dispatcher| dispatcher.make_place(submission)).unwrap_or(false)
         } else {
             self.shared.longest.load(Ordering::Relaxed) != submission.from.client
         }

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 pub struct Ticket(Way);
 
 enum Way {
-    /// in the dispatcher of this thread
-    Here(Key),
+    /// in the dispatcher of this thread that is at this place
+    Here(usize, Key),
     /// in another thread's, under this number
     Elsewhere {
         number: u64,
@@ -29,8 +29,8 @@ enum Way {
 }
 
 impl Ticket {
-    pub(crate) fn here(key: Key) -> Self {
-        Ticket(Way::Here(key))
+    pub(crate) fn here(place: usize, key: Key) -> Self {
+        Ticket(Way::Here(place, key))
     }
 
     pub(crate) fn elsewhere(number: u64, outcome: oneshot::Receiver<Word>, post: UnboundedSender<Post>) -> Self {
@@ -45,8 +45,8 @@ impl Ticket {
     /// Tells the dispatcher: this thread's, or another's by a post.
     fn notify(&self, here: fn(&mut Dispatcher, Key), elsewhere: fn(u64) -> Post) {
         match &self.0 {
-            Way::Here(key) => {
-                with(|d| here(d, *key));
+            Way::Here(place, key) => {
+                with(*place, |d| here(d, *key));
             }
             Way::Elsewhere { number, post, .. } => {
                 let _ = post.send(elsewhere(*number));
@@ -62,7 +62,7 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let outcome = match &mut self.0 {
             // without a dispatcher the thread is ending
-            Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::Ending)),
+            Way::Here(place, key) => with(*place, |d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::Ending)),
             Way::Elsewhere { outcome, .. } => match Pin::new(&mut *outcome).poll(cx) {
                 Poll::Ready(Ok(Word::Outcome(outcome))) => Some(outcome),
                 Poll::Ready(Ok(Word::Notice(notice, next))) => {

@@ -155,7 +155,9 @@ impl App {
         let jobs = config.routes.iter();
         let jobs = jobs.map(|route| route.job.as_ref().map(|job| JobRoute::new(job, &secrets)).transpose());
         let limits = &settings.limits;
-        let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
+        let place = |pattern: &str| {
+            routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(&settings.named(pattern)))
+        };
         let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
         let websockets = config.routes.iter().zip(&targets).enumerate();
         let websockets = websockets.filter_map(|(i, (route, target))| {

@@ -85,6 +85,12 @@ pub struct Settings {
     /// hosts that requests may be for; none: all, in development those of this machine
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
+    /// of one of several apps at the same addresses: what it is called
+    #[serde(skip)]
+    pub name: Option<String>,
+    /// of these: whether the app is for `allowed_hosts` and no others
+    #[serde(skip)]
+    pub by_host: bool,
     /// what stands before the paths of the app in those of requests, see [`Settings::base_path`]
     #[serde(default)]
     pub base_path: Option<String>,
@@ -172,6 +178,16 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The name of a route, or of what is named as one is (`POST /fits`), as clients have its path: that of one of
+    /// several apps is below the path of the app.
+    pub(crate) fn named(&self, route: &str) -> String {
+        let base_path = self.base_path().ok().filter(|path| self.name.is_some() && !path.is_empty());
+        match (base_path, route.find('/')) {
+            (Some(base_path), Some(at)) => format!("{}{base_path}{}", &route[..at], &route[at..]),
+            _ => route.to_owned(),
+        }
+    }
+
     /// The policies that hold around any app.
     pub(crate) fn policies(&self) -> impl Iterator<Item = PolicyConfig> {
         let compress = self.compress.then(|| RuleConfig::Compress(CompressConfig::default()));
@@ -304,6 +320,9 @@ pub struct AppConfig {
     /// the static mounts, in the order of registration
     #[serde(default, rename = "static")]
     pub mounts: Vec<MountConfig>,
+    /// whether it has set timers while it was loaded
+    #[serde(default)]
+    pub timers: bool,
     /// handler for what no route takes, from 1; 0 for none
     #[serde(default)]
     pub not_found: u32,
@@ -339,6 +358,11 @@ impl AppConfig {
     /// Whether any of its handlers is in C.
     pub fn has_c_handlers(&self) -> bool {
         self.routes.iter().any(|route| route.runs != Runs::R)
+    }
+
+    /// Whether it does something without being asked, as jobs and timers are.
+    pub fn acts_by_itself(&self) -> bool {
+        self.timers || self.routes.iter().any(|route| route.job.is_some())
     }
 
     /// Whether visitors have sessions in it, of which each may have a worker of its own.

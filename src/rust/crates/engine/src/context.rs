@@ -1,5 +1,6 @@
 //! What answers requests: what the I/O threads of a server share beyond HTTP.
 
+use crate::common::Common;
 use crate::config::{Replay, Settings};
 use crate::development::Development;
 use crate::edge::access_log::AccessLog;
@@ -12,12 +13,13 @@ use crate::edge::metrics::MetricsPage;
 use crate::edge::traces::Traces;
 use crate::failed::FailedRequests;
 use crate::jobs::Jobs;
+use crate::observed::Observed;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
 use crate::websockets::WebSockets;
 use dispatch::Queue;
 use httpd::this_thread;
-use observe::metrics::Metrics;
+use shared_state::Table;
 use std::sync::Arc;
 
 /// See the module.
@@ -44,6 +46,8 @@ pub struct Context {
     pub(crate) jobs: Arc<Jobs>,
     /// where failed requests are kept; `None` when they are not
     pub(crate) failed: Option<Arc<FailedRequests>>,
+    /// for those who look at it: itself, or the other apps
+    pub(crate) observed: Vec<Observed>,
     /// the request that is played again here
     pub(crate) replays: Option<Replay>,
 }
@@ -54,23 +58,38 @@ pub struct Pages {
     pub(crate) dashboard: Option<Dashboard>,
 }
 
+/// What one app has for itself.
+pub(crate) struct Parts {
+    pub(crate) pages: Pages,
+    pub(crate) pool: Pool,
+    pub(crate) queue: Queue,
+    pub(crate) websockets: Arc<WebSockets>,
+    pub(crate) jobs: Jobs,
+    /// where failed requests are kept; `None` when they are not
+    pub(crate) failed: Option<Arc<FailedRequests>>,
+    /// what `dr_state()` has
+    pub(crate) state: Arc<Table>,
+}
+
 impl Context {
-    pub(crate) fn new(
-        pages: Pages,
-        pool: Pool,
-        queue: Queue,
-        websockets: Arc<WebSockets>,
-        metrics: Option<Arc<Metrics>>,
-        jobs: Jobs,
-        settings: &Settings,
-    ) -> Self {
+    /// Of an app with these settings.
+    pub(crate) fn new(parts: Parts, common: &Common, settings: &Settings) -> Self {
+        let Parts { pages, pool, queue, websockets, jobs, failed, state } = parts;
         let errors = ErrorBodies::new(settings.errors);
         let max_queue = settings.limits.max_queue;
-        let health = Health::new(settings.health, max_queue, pool.clone());
-        let metrics = metrics.map(|metrics| MetricsPage {
+        let jobs = Arc::new(jobs);
+        let observed = Observed {
+            pool: pool.clone(),
+            failed: failed.clone(),
+            jobs: jobs.clone(),
+            websockets: websockets.clone(),
+            state,
+        };
+        let health = Health::new(settings.health, max_queue, vec![pool.clone()]);
+        let metrics = common.metrics.clone().map(|metrics| MetricsPage {
             metrics,
             max_queue,
-            pool: pool.clone(),
+            apps: vec![observed.clone()],
             for_clients: settings.admin.is_none(),
             is_wanted: settings.metrics,
         });
@@ -80,17 +99,18 @@ impl Context {
             websockets,
             debug: settings.debug,
             errors,
-            access_log: None,
+            access_log: common.access_log.clone(),
             health,
             metrics,
-            traces: None,
+            traces: common.traces.clone(),
             development: settings.development.clone(),
             hosts: Hosts::default(),
             base_path: BasePath::default(),
             docs: pages.docs,
             dashboard: pages.dashboard,
-            jobs: Arc::new(jobs),
-            failed: None,
+            jobs,
+            failed,
+            observed: vec![observed],
             replays: settings.replays.clone(),
         }
     }
@@ -98,21 +118,6 @@ impl Context {
     /// The apps and their workers.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
-    }
-
-    /// The same, with spans of requests.
-    pub(crate) fn tracing(self, traces: Option<Traces>) -> Self {
-        Context { traces: traces.map(Arc::new), ..self }
-    }
-
-    /// The same, with a line for each request.
-    pub(crate) fn logging(self, access_log: Option<AccessLog>) -> Self {
-        Context { access_log: access_log.map(Arc::new), ..self }
-    }
-
-    /// The same, with a place for failed requests.
-    pub(crate) fn keeping(self, failed: Option<Arc<FailedRequests>>) -> Self {
-        Context { failed, ..self }
     }
 
     /// The same, for requests of these hosts only.
@@ -123,6 +128,23 @@ impl Context {
     /// The same, for requests below this path only.
     pub(crate) fn below(self, base_path: BasePath) -> Self {
         Context { base_path, ..self }
+    }
+
+    /// The same; where there are other apps, they are what there is to see.
+    pub(crate) fn beside(mut self, others: Vec<Observed>) -> Self {
+        if !others.is_empty() {
+            self.health.set_pools(others.iter().map(|app| app.pool.clone()).collect());
+            if let Some(metrics) = &mut self.metrics {
+                metrics.apps.clone_from(&others);
+            }
+            self.observed = others;
+        }
+        self
+    }
+
+    /// Whether an app has ever been loaded.
+    pub(crate) fn is_known(&self) -> bool {
+        self.pool.is_known(this_thread())
     }
 
     /// The app that a request of this I/O thread is routed by.

@@ -1,11 +1,10 @@
 //! How much is going on in a server, for whoever asks from another thread. Neighbours: `server`, which has one;
 //! `snapshot`, which is what it takes.
 
-use crate::failed::{FailedLine, FailedRequest, FailedRequests};
-use crate::jobs::{JobCounts, Jobs, JobsOperator};
-use crate::pool::Pool;
+use crate::failed::{FailedLine, FailedRequest};
+use crate::jobs::{JobCounts, JobsOperator};
+use crate::observed::{state_of, Observed};
 use crate::snapshot::{Snapshot, MOST_ERRORS};
-use crate::websockets::WebSockets;
 use dispatch::Running;
 use observe::metrics::Metrics;
 use observe::WorkerStatus;
@@ -18,26 +17,27 @@ use tokio::sync::oneshot;
 #[derive(Clone)]
 pub struct Gauge {
     http: Arc<httpd::Shared>,
-    pool: Pool,
     metrics: Option<Arc<Metrics>>,
-    failed: Option<Arc<FailedRequests>>,
-    jobs: Arc<Jobs>,
-    websockets: Arc<WebSockets>,
+    /// the only one, or of all that the server has
+    apps: Vec<Observed>,
 }
 
 /// How long the dispatcher may take to say what runs: its thread waits for nothing, but others may have it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Gauge {
-    pub(crate) fn new(
-        http: Arc<httpd::Shared>,
-        pool: Pool,
-        metrics: Option<Arc<Metrics>>,
-        failed: Option<Arc<FailedRequests>>,
-        jobs: Arc<Jobs>,
-        websockets: Arc<WebSockets>,
-    ) -> Self {
-        Gauge { http, pool, metrics, failed, jobs, websockets }
+    pub(crate) fn new(http: Arc<httpd::Shared>, metrics: Option<Arc<Metrics>>, apps: Vec<Observed>) -> Self {
+        Gauge { http, metrics, apps }
+    }
+
+    /// The app that is looked at, where it is one.
+    fn one(&self) -> Option<&Observed> {
+        self.apps.first().filter(|_| self.apps.len() == 1)
+    }
+
+    /// Whether nothing of the app runs, until it is asked for.
+    pub fn is_asleep(&self) -> bool {
+        self.one().is_some_and(|app| app.pool.presence().is_asleep())
     }
 
     /// Connections that are open.
@@ -52,48 +52,59 @@ impl Gauge {
 
     /// A line about each failed request that is kept, the latest first; `None` when none are kept.
     pub fn failed(&self) -> Option<Vec<FailedLine>> {
-        self.failed.as_ref().map(|failed| failed.lines())
+        self.one()?.failed.as_ref().map(|failed| failed.lines())
     }
 
     /// The failed request with this id, if it is kept.
     pub fn failed_request(&self, id: u64) -> Option<FailedRequest> {
-        self.failed.as_ref()?.get(id)
+        self.one()?.failed.as_ref()?.get(id)
     }
 
-    /// What its operator asks of its jobs.
-    pub fn jobs(&self) -> JobsOperator {
-        JobsOperator::new(self.jobs.clone(), self.pool.clone())
+    /// What its operator asks of its jobs; `None` of several apps.
+    pub fn jobs(&self) -> Option<JobsOperator> {
+        self.one().map(|app| JobsOperator::new(app.jobs.clone(), app.pool.clone()))
     }
 
     /// Requests that wait for a worker.
     pub fn waiting(&self) -> usize {
-        self.pool.waiting()
+        self.apps.iter().map(|app| app.pool.waiting()).sum()
     }
 
     /// How the server is, with these workers. Waits for a moment: not for I/O threads, which have
     /// [`Gauge::snapshot_later`].
     pub fn snapshot(&self, workers: Vec<WorkerStatus>) -> Snapshot {
-        let (reply, running) = sync_channel(1);
-        self.pool.running(move |running| drop(reply.send(running)));
-        let jobs = self.jobs.counts_within(PATIENCE).all();
-        self.snapshot_of(workers, running.recv_timeout(PATIENCE).unwrap_or_default(), jobs)
+        let mut looks = Vec::new();
+        for app in &self.apps {
+            let (reply, running) = sync_channel(1);
+            app.pool.running(move |running| drop(reply.send(running)));
+            let jobs = app.jobs.counts_within(PATIENCE).all();
+            looks.push(Look { running: running.recv_timeout(PATIENCE).unwrap_or_default(), jobs });
+        }
+        self.snapshot_of(workers, looks)
     }
 
     /// The same, without anybody waiting: with the workers that metrics know.
     pub(crate) async fn snapshot_later(&self) -> Snapshot {
-        let (reply, running) = oneshot::channel();
-        self.pool.running(move |running| drop(reply.send(running)));
         let workers = self.metrics.as_ref().map(|metrics| metrics.workers.now()).unwrap_or_default();
-        let jobs = self.jobs.counts().await.all();
-        self.snapshot_of(workers, running.await.unwrap_or_default(), jobs)
+        let mut looks = Vec::new();
+        for app in &self.apps {
+            let (reply, running) = oneshot::channel();
+            app.pool.running(move |running| drop(reply.send(running)));
+            let jobs = app.jobs.counts().await.all();
+            looks.push(Look { running: running.await.unwrap_or_default(), jobs });
+        }
+        self.snapshot_of(workers, looks)
     }
 
-    fn snapshot_of(&self, workers: Vec<WorkerStatus>, running: Vec<Running>, jobs: JobCounts) -> Snapshot {
-        let (state_entries, state_bytes) = shared_state::counts();
+    /// `looks`: at each app, in their order.
+    fn snapshot_of(&self, workers: Vec<WorkerStatus>, looks: Vec<Look>) -> Snapshot {
+        let (state_entries, state_bytes) = state_of(&self.apps);
+        let one = self.one();
         let mut snapshot = Snapshot {
+            app: one.and_then(|app| app.pool.presence().word()).map(str::to_owned),
             state_entries,
             state_bytes,
-            jobs,
+            jobs: looks.iter().map(|look| look.jobs).sum(),
             connections: self.connections(),
             refused: self.refused(),
             waiting: self.waiting(),
@@ -101,10 +112,18 @@ impl Gauge {
             workers,
             figures: self.metrics.as_ref().map(|metrics| metrics.figures()),
             errors: self.http.log.recent_errors(MOST_ERRORS),
-            replayable: self.failed.as_ref().map(|failed| failed.ids()).unwrap_or_default(),
+            replayable: one.and_then(|app| app.failed.as_ref()).map(|failed| failed.ids()).unwrap_or_default(),
         };
-        snapshot.runs(running, |generation, route| self.pool.pattern(generation, route));
-        snapshot.visits(self.websockets.sessions());
+        for (app, look) in self.apps.iter().zip(looks) {
+            snapshot.runs(look.running, |generation, route| app.pool.pattern(generation, route));
+            snapshot.visits(app.websockets.sessions());
+        }
         snapshot
     }
+}
+
+/// What was seen of an app.
+struct Look {
+    running: Vec<Running>,
+    jobs: JobCounts,
 }

@@ -1,14 +1,18 @@
 //! The order of a request: what answers the requests that `httpd` has, without R.
 //!
-//! `server` starts and ends it all; `pipeline` is the way of a request: router, `assets`, `natives` or `dispatch`, then
+//! `server` starts and ends it all, for one app or several: `served` is one, `common` what they have in common, and
+//! `answers` says for which a request is; `presence` has requests wait for an app that is not there yet. `pipeline` is
+//! the way of a request: router, `assets`, `natives` or `dispatch`, then
 //! `respond`; `pool` is how its workers come and go.
 #![forbid(unsafe_code)]
 // items that only fuzz targets see are documented for contributors
 #![cfg_attr(feature = "fuzzing", allow(missing_docs))]
 
+mod answers;
 mod app;
 pub mod assets;
 mod commands;
+mod common;
 mod config;
 mod context;
 mod development;
@@ -20,11 +24,15 @@ pub mod fuzzing;
 mod gauge;
 mod jobs;
 mod natives;
+mod observed;
 mod pipeline;
 mod pool;
+mod presence;
 mod respond;
+mod served;
 mod server;
 mod snapshot;
+mod start_error;
 mod view;
 mod websockets;
 
@@ -63,6 +71,7 @@ pub use observe::{about_no_request, json_line, printed, with_lost, with_names, C
 pub use observe::{RecentError, RunningRequest, SessionStatus, WorkerState, WorkerStatus};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
-pub use server::{Server, StartError};
+pub use server::Server;
 pub use shm::take_inherited;
 pub use snapshot::Snapshot;
+pub use start_error::StartError;

@@ -3,12 +3,14 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
+use crate::presence::{Presence, Start};
 use exchange::{Handlers, WebSocketCommands};
 use httpd::Apart;
 use observe::metrics::Routes;
 use observe::{Level, Log};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Instant;
 use tokio::sync::Notify;
 
 /// The app, for one I/O thread.
@@ -23,6 +25,7 @@ impl Deref for Current {
 }
 
 struct Apps {
+    presence: Presence,
     /// told when requests are routed by another app
     switched: Notify,
     /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits
@@ -71,9 +74,54 @@ impl Pool {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None, None, &log, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        let apps =
-            Apps { switched: Notify::new(), current, generations: Mutex::default(), settings, log, commands, routes };
+        let (presence, switched, generations) = (Presence::default(), Notify::new(), Mutex::default());
+        let apps = Apps { presence, switched, current, generations, settings, log, commands, routes };
         Ok(Pool { apps: Arc::new(apps), workers })
+    }
+
+    /// Whether its app is one of several at the same addresses.
+    pub(crate) fn is_one_of_several(&self) -> bool {
+        self.apps.settings.name.is_some()
+    }
+
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.apps.presence
+    }
+
+    /// For a request: waits until the app is there, which is started if it is not being started already.
+    pub(crate) fn start(&self) -> Start {
+        let limits = &self.apps.settings.limits;
+        self.apps.presence.start(limits.max_queue, limits.timeout, || self.workers.want())
+    }
+
+    /// See [`Settings::named`].
+    pub(crate) fn named(&self, route: &str) -> String {
+        self.apps.settings.named(route)
+    }
+
+    /// Whether an app has ever been loaded, which requests can be routed by.
+    pub(crate) fn is_known(&self, thread: usize) -> bool {
+        self.app(thread).generation > 0
+    }
+
+    /// The app has workers: requests go to them from now on.
+    pub fn serves(&self) {
+        self.apps.presence.is_now_here();
+    }
+
+    /// The app has none, until it is asked for: see [`dispatch::PoolEvent::Wanted`].
+    pub fn sleeps(&self) {
+        self.apps.presence.is_now_asleep();
+    }
+
+    /// The app is being loaded. Requests wait for it.
+    pub fn starts(&self) {
+        self.apps.presence.is_starting();
+    }
+
+    /// The app could not be loaded: those who wait for it are told so, and so are those who come before this time.
+    pub fn has_failed(&self, until: Instant) {
+        self.apps.presence.has_failed(until);
     }
 
     /// Forgets the responses that `is_old` says so of: of what their requests ask for, and what their tags are. How

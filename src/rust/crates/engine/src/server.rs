@@ -1,122 +1,22 @@
 //! A running server: HTTP, and behind it the app and the workers that answer.
 
-use crate::commands::Commander;
+use crate::answers::{Answers, Other};
+use crate::common::Common;
 use crate::config::Settings;
-use crate::context::{Context, Pages};
-use crate::edge::access_log::AccessLog;
-use crate::edge::dashboard::{Action, Dashboard};
-use crate::edge::docs::Docs;
-use crate::edge::hosts::Hosts;
-use crate::edge::traces;
+use crate::context::Context;
+use crate::edge::dashboard::Action;
 use crate::gauge::Gauge;
-use crate::jobs::{self, Jobs};
-use crate::natives;
-use crate::pipeline;
 use crate::pool::Pool;
-use crate::websockets::WebSockets;
+use crate::served::Served;
+use crate::start_error::StartError;
 use dispatch::Commands;
-use dispatch::Home;
-use exchange::WebSocketCommands;
-use httpd::{
-    this_thread, Address, Answering, CommonFields, Connection, Failure, Head, Incoming, Listener, Options, Proxies,
-    Role, Service, Tls,
-};
-use observe::metrics::{resident_memory, Metrics};
-use observe::{is_root_of_the_machine, Level, Log, Manner, Screen, WARNING};
+use httpd::{Address, CommonFields, Listener, Options, Proxies, Role, Tls};
+use observe::metrics::Metrics;
+use observe::{is_root_of_the_machine, Level, Log, WARNING};
 use proxies::Networks;
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-/// The context as HTTP knows it.
-struct Answers {
-    context: Arc<Context>,
-    /// for the first thread
-    queue: Mutex<Option<Home>>,
-}
-
-impl Service for Answers {
-    fn answer(&self, head: Head, body: Incoming, connection: Arc<Connection>) -> Answering {
-        pipeline::handle(head, body, connection, &self.context)
-    }
-
-    fn refused(&self, connection: &Connection, id: u64, failure: &Failure) {
-        pipeline::refused(connection, id, failure, &self.context);
-    }
-
-    fn capacity(&self) -> String {
-        self.context.health.capacity()
-    }
-
-    fn expire(&self) -> bool {
-        if let Some(log) = &self.context.access_log {
-            log.flush();
-        }
-        if let Some(failed) = &self.context.failed {
-            failed.forget_old();
-        }
-        dispatch::expire() | natives::expire()
-    }
-
-    fn give_back(&self, crowd: bool) {
-        if crowd {
-            shm::give_back();
-        } else if let Some(bytes) = resident_memory() {
-            shm::give_back_what_has_grown(bytes);
-        }
-    }
-
-    fn begin(&self) {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(home) = queue {
-            dispatch::install(home);
-            // beside the queue: what its workers say of jobs takes no way between threads
-            jobs::run(self.context.clone());
-        }
-        if let Some(page) = &self.context.metrics {
-            page.metrics.count_here(this_thread());
-        }
-    }
-
-    fn end(&self) {
-        dispatch::uninstall();
-        natives::leave();
-        if let Some(log) = &self.context.access_log {
-            log.flush();
-        }
-    }
-
-    fn turn(&self) {
-        dispatch::turn();
-        natives::turn();
-    }
-
-    fn park(&self) {
-        dispatch::on_park();
-        natives::on_park();
-    }
-
-    fn unpark(&self) {
-        dispatch::on_unpark();
-        natives::on_unpark();
-    }
-}
-
-/// Why a server did not start.
-#[derive(Debug)]
-pub enum StartError {
-    /// the settings or routes are wrong
-    Config(String),
-    /// the address cannot be bound
-    Listen(String),
-    /// the system lacks something
-    System(io::Error),
-}
-
-impl From<io::Error> for StartError {
-    fn from(e: io::Error) -> Self {
-        StartError::System(e)
-    }
-}
+use shared_state::Table;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// All sockets of a server, which are bound. When one of them cannot be, those before are closed.
 fn listeners(settings: &mut Settings) -> Result<Vec<Listener>, StartError> {
@@ -147,12 +47,20 @@ fn listeners(settings: &mut Settings) -> Result<Vec<Listener>, StartError> {
     Ok(listeners)
 }
 
-/// Handle to a running server. Dropping it ends the server at once; [`Server::drain`] first, to end it in peace.
-pub struct Server {
+/// What the handles to the apps of a server have in common.
+struct Front {
     http: httpd::Server,
-    pool: Pool,
-    context: Arc<Context>,
-    commander: Arc<Commander>,
+    /// answers what is for no other; the only one where there is one app
+    root: Arc<Context>,
+    /// whether it has been told to drain
+    drains: AtomicBool,
+}
+
+/// Handle to a running server, or to one of its apps. Dropping it ends the server at once, when it is the last;
+/// [`Server::drain`] first, to end it in peace.
+pub struct Server {
+    front: Arc<Front>,
+    served: Served,
 }
 
 impl Server {
@@ -161,18 +69,22 @@ impl Server {
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
-    pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
+    pub fn bind(settings: Settings) -> Result<Server, StartError> {
+        Server::bind_all(settings, Vec::new()).map(|(server, _)| server)
+    }
+
+    /// The same, with several apps, which have names: each below its base path or for its hosts. The first handle is to
+    /// what they have in common, as `settings` says, which answers what is for none of them.
+    ///
+    /// # Errors
+    /// See [`StartError`]; nothing is left running.
+    pub fn bind_all(mut settings: Settings, apps: Vec<Settings>) -> Result<(Server, Vec<Server>), StartError> {
         let listeners = listeners(&mut settings)?;
-        shared_state::table()?.set_limits(shared_state::Limits {
-            entries: settings.limits.max_state_entries,
-            bytes: settings.limits.max_state,
-            value: settings.limits.max_state_value,
-        });
-        let screen = Screen { console: settings.console.clone(), colours: settings.colours };
-        let manner = Manner { format: settings.log_format, least: settings.log_level };
-        let log = Log::open_so(&settings.log, screen.clone(), manner)
-            .map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
-        let tls = settings.tls.clone().map(|tls| Tls::open(tls, settings.limits.max_connections, &log));
+        // a socket in the file system belongs to a proxy, which speaks for others
+        let loopback = |listener: &Listener| listener.address().inet().is_some() && listener.address().is_local();
+        let is_local = listeners.iter().filter(|listener| listener.role() == Role::App).all(loopback);
+        let common = Common::open(&settings, is_local)?;
+        let tls = settings.tls.clone().map(|tls| Tls::open(tls, settings.limits.max_connections, &common.log));
         let tls = tls.transpose().map_err(StartError::Config)?;
         let networks = |name: &str, texts: &[String]| {
             Networks::parse(texts).map_err(|e| StartError::Config(format!("{name}: {e}")))
@@ -183,74 +95,65 @@ impl Server {
             fields: settings.forwarded_fields,
             underscores: settings.underscores_in_headers,
         };
-        let websockets = Arc::new(WebSockets::default());
-        let failed = settings.failed_requests().map_err(StartError::Config)?;
-        if let Some(failed) = failed.clone() {
-            log.on_error(move |error| failed.has_error(error));
+        let fields = CommonFields::new(&settings.response_headers);
+        let fields = fields.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
+        let (mut others, mut queues) = (Vec::new(), Vec::new());
+        for (at, app) in apps.into_iter().enumerate() {
+            let app = Settings { admin: None, ..app };
+            let (served, home) = Served::open(at + 1, &app, &common)?;
+            queues.push(home);
+            others.push((served, app.by_host));
         }
-        let commander = Arc::new(Commander::new(websockets.clone(), failed.clone()));
-        let (queue, workers, home) = dispatch::create(
-            &settings.limits,
-            settings.cpp_workers,
-            log.clone(),
-            commander.clone(),
-            httpd::watch_closely,
-        );
-        let commands = Arc::downgrade(&websockets) as Weak<dyn WebSocketCommands>;
-        // an admin address has the dashboard, which shows the counts
-        let counts = settings.metrics || settings.admin.is_some();
-        let metrics = counts.then(|| Arc::new(Metrics::new(settings.threads.max(1))));
-        let otlp = settings.otlp_endpoint.as_deref();
-        let traces = traces::of_server(otlp, &settings.otel, &log, metrics.as_ref())
-            .map_err(|e| StartError::Config(format!("otlp_endpoint: {e}")))?;
-        let routes = metrics.as_ref().map(|metrics| &metrics.routes).or(traces.as_ref().map(|traces| &traces.routes));
-        let routes = routes.cloned().or_else(|| failed.is_some().then(Arc::default));
-        let pool = Pool::new(settings.clone(), workers, log.clone(), commands, routes);
-        let pool = pool.map_err(StartError::Config)?;
-        let target = &settings.access_log;
-        let access_log = AccessLog::open(target, settings.access_log_format, screen)
-            .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
-        let dashboard = settings.admin.is_some().then(|| Dashboard::new(&settings)).transpose();
-        let dashboard = dashboard.map_err(StartError::Config)?;
-        // a socket in the file system belongs to a proxy, which speaks for others
-        let loopback = |listener: &Listener| listener.address().inet().is_some() && listener.address().is_local();
-        let is_local = listeners.iter().filter(|listener| listener.role() == Role::App).all(loopback);
-        let pages = Pages { docs: Docs::new(&settings, is_local), dashboard };
-        let hosts = Hosts::new(&settings.allowed_hosts, settings.development.is_some());
-        let hosts = hosts.map_err(|e| StartError::Config(format!("allowed_hosts: {e}")))?;
-        let base_path = settings.below().map_err(StartError::Config)?;
-        let common = CommonFields::new(&settings.response_headers);
-        let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
-        let jobs = Jobs::open(&settings, &log).map_err(|e| StartError::Config(format!("jobs_store: {e}")))?;
-        let context = Context::new(pages, pool.clone(), queue, websockets, metrics, jobs, &settings);
-        let context =
-            Arc::new(context.logging(access_log).tracing(traces).keeping(failed).only_for(hosts).below(base_path));
-        commander.knows(&context);
-        let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
+        if !others.is_empty() {
+            // each app has its own
+            (settings.jobs_store, settings.keep_failed) = (None, 0);
+        }
+        let observed = others.iter().flat_map(|(served, _)| served.context.observed.clone()).collect();
+        let (root, home) = Served::open_root(&settings, &common, observed)?;
+        queues.push(home);
+        let of = |(served, by_host): &(Served, bool)| Other { context: served.context.clone(), by_host: *by_host };
+        let service = Answers::new(root.context.clone(), others.iter().map(of).collect(), queues);
         let Settings { threads, upload_path, limits, .. } = settings;
-        let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };
+        let options =
+            Options { threads: threads.max(1), upload_path, limits, tls, proxies, common: fields, log: common.log };
         let http = httpd::Server::start(listeners, options, Arc::new(service))?;
-        let server = Server { http, pool, context, commander };
-        if let Some(dashboard) = &server.context.dashboard {
+        let front = Arc::new(Front { http, root: root.context.clone(), drains: AtomicBool::new(false) });
+        let handle = |served| Server { front: front.clone(), served };
+        let others = others.into_iter().map(|(served, _)| handle(served)).collect();
+        let server = handle(root);
+        if let Some(dashboard) = &server.served.context.dashboard {
             dashboard.shows(server.gauge());
         }
-        Ok(server)
+        Ok((server, others))
+    }
+
+    /// Of its app, among those of the server.
+    pub fn place(&self) -> usize {
+        self.served.place
+    }
+
+    /// What `dr_state()` has in its workers.
+    pub fn state(&self) -> &Arc<Table> {
+        &self.served.state
     }
 
     /// Has `act` called, from an I/O thread, for what the dashboard's user wants done. It must not wait.
     pub fn on_action(&self, act: impl Fn(Action) + Send + Sync + 'static) {
-        if let Some(dashboard) = &self.context.dashboard {
+        if let Some(dashboard) = &self.served.context.dashboard {
             dashboard.on_action(Box::new(act));
         }
     }
 
-    /// Accepts connections from now on.
+    /// Accepts connections from now on; of several apps, those of all, by the handle to what they have in common.
     ///
     /// # Errors
     /// A text that says where the system refuses, as when another socket has begun to listen on the address since.
     pub fn listen(&self) -> Result<(), String> {
-        self.http.listen()?;
-        let open = self.http.apart().iter().find(|(role, address)| *role == Role::Admin && !address.is_local());
+        if self.served.pool.is_one_of_several() {
+            return Ok(());
+        }
+        self.front.http.listen()?;
+        let open = self.front.http.apart().iter().find(|(role, address)| *role == Role::Admin && !address.is_local());
         if let Some((_, admin)) = open {
             let text = format!("`admin` is reached from other machines: {admin}. Put it on 127.0.0.1 or a unix socket, unless the network keeps others out");
             self.log().line(Level::Warn, &text);
@@ -263,17 +166,17 @@ impl Server {
 
     /// How many WebSockets are open, or about to be, that would end with this worker process.
     pub fn websockets_of(&self, pid: i32) -> usize {
-        self.context.websockets.kept_by(dispatch::Owner::Process(pid))
+        self.served.context.websockets.kept_by(dispatch::Owner::Process(pid))
     }
 
     /// Has `act` called, from any thread, when that has changed for a worker. It must not wait.
     pub fn on_websockets(&self, act: impl Fn() + Send + Sync + 'static) {
-        self.context.websockets.on_change(Box::new(act));
+        self.served.context.websockets.on_change(Box::new(act));
     }
 
     /// Its workers.
     pub fn pool(&self) -> &Pool {
-        &self.pool
+        &self.served.pool
     }
 
     /// The first of the addresses that it listens on for clients of the app.
@@ -283,7 +186,7 @@ impl Server {
 
     /// All of them.
     pub fn addresses(&self) -> &[Address] {
-        self.http.addresses()
+        self.front.http.addresses()
     }
 
     /// Where it listens for others, by the names of the settings, as it is reached from this machine.
@@ -292,75 +195,79 @@ impl Server {
             Role::Agent => ("agent_check", address.to_string()),
             Role::Admin | Role::App => ("admin", address.url(false, "")),
         };
-        self.http.apart().iter().map(shown).collect()
+        self.front.http.apart().iter().map(shown).collect()
     }
 
     /// Where it listens for clients of the app, as it is reached from this machine.
     pub fn urls(&self) -> Vec<String> {
-        let tls = self.http.shared().tls().is_some();
-        let base_path = self.context.base_path.kept();
+        let tls = self.front.http.shared().tls().is_some();
+        let base_path = self.served.context.base_path.kept();
         self.addresses().iter().map(|address| address.url(tls, base_path)).collect()
     }
 
     /// The log, for the worker's side of the same process.
     pub fn log(&self) -> &Log {
-        &self.http.shared().log
+        &self.served.log
     }
 
     /// Reads certificates and keys anew, for connections from now on. When anything is wrong with them, those from
     /// before are kept, and the log says why.
     pub fn reload_tls(&self) {
-        if let Some(tls) = self.http.shared().tls() {
+        if let Some(tls) = self.front.http.shared().tls() {
             tls.reload(self.log());
         }
     }
 
     /// Its log, and its access log if it has one.
     pub fn logs(&self) -> Vec<Log> {
-        let access_log = self.context.access_log.as_ref().map(|log| log.log());
+        let access_log = self.served.context.access_log.as_ref().map(|log| log.log());
         [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
     }
 
     /// What carries out the commands of workers.
     pub fn commands(&self) -> Arc<dyn Commands> {
-        self.commander.clone()
+        self.served.commander.clone()
     }
 
     /// What it counts; `None` when nothing is counted.
     pub fn metrics(&self) -> Option<Arc<Metrics>> {
-        self.context.metrics.as_ref().map(|page| page.metrics.clone())
+        self.served.context.metrics.as_ref().map(|page| page.metrics.clone())
     }
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        let Context { failed, jobs, websockets, .. } = &*self.context;
-        let (failed, jobs, websockets) = (failed.clone(), jobs.clone(), websockets.clone());
-        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), failed, jobs, websockets)
+        Gauge::new(self.front.http.shared().clone(), self.metrics(), self.served.context.observed.clone())
     }
 
     /// Connections that are open.
     pub fn connections(&self) -> usize {
-        self.http.shared().open()
+        self.front.http.shared().open()
     }
 
     /// From now on `/readyz` says that no more requests should come; they are answered as before.
     pub fn leave(&self) {
-        self.context.health.leave();
+        self.served.context.health.leave();
+        self.front.root.health.leave();
     }
 
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
         self.leave();
-        if let Some(dashboard) = &self.context.dashboard {
+        if let Some(dashboard) = &self.served.context.dashboard {
             dashboard.end();
         }
-        self.context.jobs.drain();
-        self.pool.drain();
-        self.http.drain();
+        self.served.context.jobs.drain();
+        self.served.pool.drain();
+        // of several apps, the first that ends: they end together
+        if !self.front.drains.swap(true, Relaxed) {
+            self.front.http.drain();
+        }
     }
 
     /// Whether all connections have ended, the handlers of WebSockets have heard of that, and no job runs.
     pub fn is_drained(&self) -> bool {
-        self.http.is_drained() && self.context.websockets.are_left() && self.context.jobs.are_at_rest()
+        self.front.http.is_drained()
+            && self.served.context.websockets.are_left()
+            && self.served.context.jobs.are_at_rest()
     }
 }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
+    /// of an app that is loaded when it is asked for, while it is not there: `asleep`, `starting` or `failed`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
     /// connections that are open
     pub connections: usize,
     /// connections that were closed at once, as their address, or all in handshakes, had too many

@@ -19,7 +19,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -55,7 +55,11 @@ pub struct Manner {
 
 /// Handle to the log; cheap to clone. The writer ends, with everything written, when `close` is called.
 #[derive(Debug, Clone)]
-pub struct Log(Arc<Inner>);
+pub struct Log {
+    inner: Arc<Inner>,
+    /// the app that says it, where there are several
+    app: Option<Arc<str>>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -67,7 +71,7 @@ struct Inner {
     clients: Arc<Allowance>,
     writer: Mutex<Option<JoinHandle<()>>>,
     recent: Recent,
-    on_error: OnceLock<OnError>,
+    on_error: RwLock<Vec<OnError>>,
 }
 
 /// Is told of errors, by the threads that log them.
@@ -241,7 +245,7 @@ impl Inner {
             clients,
             writer: Mutex::new(writer),
             recent: Recent::default(),
-            on_error: OnceLock::new(),
+            on_error: RwLock::default(),
         }
     }
 }
@@ -262,7 +266,7 @@ impl Log {
     pub fn open_so(target: &str, screen: Screen, manner: Manner) -> io::Result<Self> {
         if target == "none" {
             // errors are kept all the same: see `recent`
-            return Ok(Log(Arc::new(Inner::new(Level::Error, None, Arc::default(), None))));
+            return Ok(Log::with(Arc::new(Inner::new(Level::Error, None, Arc::default(), None))));
         }
         let out = Target::open(target, screen, manner.format)?;
         let (lines, waiting) = sync_channel(WAITING);
@@ -270,14 +274,19 @@ impl Log {
         let counted = clients.clone();
         let writer =
             std::thread::Builder::new().name("drover-log".into()).spawn(move || write_all(out, &waiting, &counted))?;
-        Ok(Log(Arc::new(Inner::new(manner.least, Some(lines), clients, Some(writer)))))
+        Ok(Log::with(Arc::new(Inner::new(manner.least, Some(lines), clients, Some(writer)))))
     }
 
     /// Logs what a client did wrong, or has it counted when there is too much of that.
     pub fn of_client(&self, text: impl FnOnce() -> String) {
-        if self.0.least <= Level::Warn && self.0.clients.take(now()) {
+        if self.inner.least <= Level::Warn && self.inner.clients.take(now()) {
             self.line(Level::Warn, &text());
         }
+    }
+
+    /// The same, and its records are those of one of several apps.
+    pub fn of_app(&self, name: &str) -> Self {
+        Log { inner: self.inner.clone(), app: Some(name.into()) }
     }
 
     /// Writes whole lines, as they are.
@@ -295,33 +304,38 @@ impl Log {
         self.record(level, pid, text);
     }
 
+    fn with(inner: Arc<Inner>) -> Self {
+        Log { inner, app: None }
+    }
+
     fn record(&self, level: Level, worker: Option<i32>, text: &str) {
-        if level < self.0.least {
+        if level < self.inner.least {
             return;
         }
-        let record = |dropped| Record { at: SystemTime::now(), level, dropped, worker, text: text.to_owned() };
+        let text = self.app.as_ref().map_or_else(|| text.to_owned(), |app| format!("[{app}] {text}"));
+        let record = |dropped| Record { at: SystemTime::now(), level, dropped, worker, text: text.clone() };
         if level == Level::Error {
-            let error = self.0.recent.add(&record(0));
-            if let Some(OnError(tell)) = self.0.on_error.get() {
-                tell(&error);
-            }
+            let error = self.inner.recent.add(&record(0));
+            let told = self.inner.on_error.read().unwrap_or_else(PoisonError::into_inner);
+            told.iter().for_each(|OnError(tell)| tell(&error));
         }
         self.send(|inner| Item::Record(record(inner.dropped.swap(0, Ordering::Relaxed))));
     }
 
-    /// Has each error told as well, at once, by the thread that logs it. The first to ask is told.
+    /// Has each error told as well, at once, by the thread that logs it.
     pub fn on_error(&self, tell: impl Fn(&RecentError) + Send + Sync + 'static) {
-        let _ = self.0.on_error.set(OnError(Box::new(tell)));
+        let mut told = self.inner.on_error.write().unwrap_or_else(PoisonError::into_inner);
+        told.push(OnError(Box::new(tell)));
     }
 
     /// The latest errors, oldest first: at most `most`, and no more than are kept.
     pub fn recent_errors(&self, most: usize) -> Vec<RecentError> {
-        self.0.recent.last(most)
+        self.inner.recent.last(most)
     }
 
     /// Gives the writer an item, or counts it as dropped, with those that it was to tell of.
     fn send(&self, item: impl FnOnce(&Inner) -> Item) {
-        let inner = &*self.0;
+        let inner = &*self.inner;
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
         if let Err(TrySendError::Full(item)) = lines.try_send(item(inner)) {
@@ -332,7 +346,7 @@ impl Log {
 
     /// Has a file opened again whose name is another one's by now, once what waits is written.
     pub fn reopen(&self) {
-        let lines = self.0.lines.lock().ok().and_then(|lines| lines.clone());
+        let lines = self.inner.lines.lock().ok().and_then(|lines| lines.clone());
         if let Some(lines) = lines {
             // a full channel means lines to come, and the file is looked at with one of them
             let _ = lines.try_send(Item::Reopen);
@@ -341,10 +355,10 @@ impl Log {
 
     /// Writes what waits and ends the writer.
     pub fn close(&self) {
-        if let Ok(mut lines) = self.0.lines.lock() {
+        if let Ok(mut lines) = self.inner.lines.lock() {
             *lines = None;
         }
-        let writer = self.0.writer.lock().ok().and_then(|mut w| w.take());
+        let writer = self.inner.writer.lock().ok().and_then(|mut w| w.take());
         if let Some(writer) = writer {
             let _ = writer.join();
         }

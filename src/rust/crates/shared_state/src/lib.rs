@@ -18,16 +18,16 @@ pub use table::{Lifetime, Limits, Table, Value, LONGEST_KEY};
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-static OF_THIS_PROCESS: OnceLock<Table> = OnceLock::new();
+static OF_THIS_PROCESS: OnceLock<Arc<Table>> = OnceLock::new();
 
 /// The table of this process, of its server, or of the process that it was forked from. Made when it is first asked
 /// for.
 ///
 /// # Errors
 /// When the system has no memory for it.
-pub fn table() -> io::Result<&'static Table> {
+pub fn table() -> io::Result<&'static Arc<Table>> {
     static BEING_MADE: Mutex<()> = Mutex::new(());
     if let Some(table) = OF_THIS_PROCESS.get() {
         return Ok(table);
@@ -36,15 +36,10 @@ pub fn table() -> io::Result<&'static Table> {
     match OF_THIS_PROCESS.get() {
         Some(table) => Ok(table),
         None => {
-            let table = Table::new()?;
+            let table = Arc::new(Table::new()?);
             Ok(OF_THIS_PROCESS.get_or_init(|| table))
         }
     }
-}
-
-/// Entries of the table of this process, and bytes that they take.
-pub fn counts() -> (u64, u64) {
-    OF_THIS_PROCESS.get().map(Table::counts).unwrap_or_default()
 }
 
 /// This process has the table behind the descriptor, which its server has given.
@@ -53,5 +48,5 @@ pub fn counts() -> (u64, u64) {
 /// When that is none, or this process has one already.
 pub fn adopt(fd: OwnedFd) -> io::Result<()> {
     let table = Table::attach(fd)?;
-    OF_THIS_PROCESS.set(table).map_err(|_| io::Error::other("this process has a state of its own"))
+    OF_THIS_PROCESS.set(Arc::new(table)).map_err(|_| io::Error::other("this process has a state of its own"))
 }

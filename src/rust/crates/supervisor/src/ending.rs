@@ -49,6 +49,7 @@ impl Supervisor {
         if let Some(number) = self.generations.preparing() {
             self.generation_failed(number, Failure::Load, "the server stops".to_owned(), now);
         }
+        self.rests_for_good(now);
     }
 
     /// Ends at once.

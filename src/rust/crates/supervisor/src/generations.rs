@@ -84,6 +84,13 @@ impl Generations {
         old
     }
 
+    /// There is none that requests go to, until another takes over. Answers the one that they went to.
+    pub fn rest(&mut self) -> Option<u32> {
+        let number = self.current.take()?;
+        self.all.remove(&number);
+        Some(number)
+    }
+
     /// One that another has taken the place of has no request left.
     pub fn drained(&mut self, number: u32) {
         if let Some(generation) = self.all.get_mut(&number) {
@@ -155,6 +162,17 @@ mod tests {
         assert!(generations.settle(|number| number == 1).is_empty());
         assert_eq!(generations.settle(|_| false), [1]);
         assert_eq!((generations.numbers(), generations.stage(2)), (vec![2], Some(GenerationStage::Serving)));
+    }
+
+    #[test]
+    fn one_that_rests_is_gone_and_the_next_takes_over_from_none() {
+        let now = Instant::now();
+        let mut generations = Generations::default();
+        let first = begin(&mut generations, now);
+        generations.take_over(first);
+        assert_eq!((generations.rest(), generations.rest(), generations.current()), (Some(1), None, None));
+        let second = begin(&mut generations, now);
+        assert_eq!((second, generations.take_over(second)), (2, None));
     }
 
     #[test]

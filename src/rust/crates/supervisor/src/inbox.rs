@@ -2,7 +2,7 @@
 
 use crate::asker::Asker;
 use crate::Source;
-use engine::{PoolEvent, Server};
+use engine::{Action, PoolEvent, Server};
 use shm::Alarm;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -31,6 +31,17 @@ pub enum Command {
     Replace(i32),
     /// the app is to be loaded anew, by a request to the server
     WantReload,
+}
+
+impl Command {
+    /// What somebody wants by the dashboard; `None` for what the engine has done itself.
+    pub fn of(action: &Action) -> Option<Self> {
+        match action {
+            Action::Reload => Some(Command::WantReload),
+            Action::Restart(pid) => Some(Command::Replace(*pid)),
+            Action::Job(..) => None,
+        }
+    }
 }
 
 /// Readable when there may be something in it.

@@ -4,6 +4,7 @@
 use crate::configuration::read_app;
 use crate::scratch::Scratch;
 use engine::AppConfig;
+use shared_state::Table;
 use shm::{close_elsewhere, Channel, LinkFds, Received};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -48,8 +49,8 @@ impl Loader {
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn lend_state(&self) -> io::Result<()> {
-        match self.send(ZygoteOrder::State, &[shared_state::table()?.as_fd()]) {
+    pub fn lend_state(&self, state: &Table) -> io::Result<()> {
+        match self.send(ZygoteOrder::State, &[state.as_fd()]) {
             // it has ended: that is told with how
             Err(e) if matches!(e.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
             sent => sent,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolOptions {
-    /// fewest workers
+    /// fewest workers; 0 for an app that is loaded when a request asks for it, and not kept without
     pub n_min: usize,
     /// most workers; one more for a moment, when a worker is replaced; [`AUTO`]
     pub n_max: usize,
@@ -36,6 +36,9 @@ pub struct PoolOptions {
     pub start: Start,
     /// whether it listens, and waits for a reload, when the app cannot be loaded at the start
     pub stays: bool,
+    /// whether an app that could not be loaded is tried again when a request asks for it, and the server goes on
+    #[serde(skip)]
+    pub revives: bool,
 }
 
 impl Default for PoolOptions {
@@ -55,6 +58,7 @@ impl Default for PoolOptions {
             graceful_timeout: 30.0,
             start: Start::Auto,
             stays: false,
+            revives: false,
         }
     }
 }
@@ -72,6 +76,11 @@ impl PoolOptions {
     /// Whether there are more workers where the others wait, and not for each request that waits.
     pub(crate) fn is_auto(&self) -> bool {
         self.n_max == AUTO
+    }
+
+    /// Whether the app may be loaded because a request asks for it.
+    pub(crate) fn loads_on_request(&self) -> bool {
+        self.n_min == 0 || self.revives
     }
 
     /// Most workers for requests, where there may be `most` in all.
@@ -109,9 +118,6 @@ impl PoolOptions {
     /// A text that names what does not, and what would be right.
     pub fn check(&self) -> Result<(), String> {
         let PoolOptions { n_min, n_max, .. } = *self;
-        if n_min < 1 {
-            return Err(format!("n_min must be at least 1, not {n_min}"));
-        }
         if n_max < n_min && n_max != AUTO {
             return Err(format!("n_max must be at least n_min ({n_min}), not {n_max}"));
         }
@@ -186,7 +192,7 @@ mod tests {
     #[test]
     fn nonsense_is_named() {
         assert_eq!(checked(|_| {}), Ok(()));
-        assert_eq!(checked(|o| o.n_min = 0), Err("n_min must be at least 1, not 0".to_owned()));
+        assert_eq!(checked(|o| o.n_min = 0), Ok(()));
         assert_eq!(checked(|o| o.n_min = 9), Err("n_max must be at least n_min (9), not 3".to_owned()));
         assert_eq!(checked(|o| o.n_max = 2000), Err("n_max must be at most 1024, not 2000".to_owned()));
         assert_eq!(checked(|o| o.max_workers = 2000), Err("max_workers must be at most 1024, not 2000".to_owned()));

@@ -98,7 +98,9 @@ impl Recycling {
     /// The workers to retire of those `unused`; there are `workers` in all.
     pub fn shrink(&mut self, workers: usize, unused: Vec<Unused>, now: Instant) -> Vec<u32> {
         self.unused_due = now + self.check_unused;
-        self.size.shrink(self.sessions.without(workers), unused, self.max_age)
+        let workers = self.sessions.without(workers);
+        let are_all = unused.iter().filter(|one| one.idle >= self.max_age).count() == workers;
+        self.size.shrink(workers, unused, self.max_age, self.sessions.fewest(are_all))
     }
 
     /// Whether it is time to look at the memory of workers; then the next time is later.

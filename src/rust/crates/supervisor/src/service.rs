@@ -8,11 +8,13 @@ use crate::outlet::{Outlet, Wake};
 use crate::reports::Reports;
 use crate::supervisor::Supervisor;
 use crate::{Event, Failure, PoolOptions, Source, Start};
-use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
+use engine::{Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
 use shm::Alarm;
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -48,16 +50,16 @@ impl Service {
     /// # Errors
     /// When the settings are wrong or the address cannot be bound. Nothing is then left running.
     pub fn start(settings: Settings, options: PoolOptions, source: Source, wake: Wake) -> Result<Service, StartError> {
-        options.check().map_err(StartError::Config)?;
-        check_system()?;
-        if options.start == Start::Spawn && matches!(source, Source::Zygote { .. }) {
-            let why = "start = \"spawn\" needs an app in a file, as each worker loads it by itself";
-            return Err(StartError::Config(why.to_owned()));
-        }
-        let text = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
-        let variables = vec![("DROVER_SETTINGS".into(), text.into()), ("DROVER_SECRET".into(), secret()?.into())];
-        let variables = (variables, settings.upload_path.clone());
-        let server = Server::bind(settings)?;
+        let start = Prepared::new(&settings, options, source, wake)?;
+        Service::over(Server::bind(settings)?, start)
+    }
+
+    /// Starts the supervisor of an app of this server.
+    ///
+    /// # Errors
+    /// When the system lacks something. Nothing is then left running.
+    pub(crate) fn over(server: Server, start: Prepared) -> Result<Service, StartError> {
+        let Prepared { options, source, wake, variables } = start;
         let (addresses, urls, apart) = (server.addresses().to_vec(), server.urls(), server.apart());
         let (logs, gauge) = (server.logs(), server.gauge());
         let commander = server.commands();
@@ -65,17 +67,12 @@ impl Service {
         let board = Arc::new(Board::default());
         if let Some(metrics) = server.metrics() {
             let board = board.clone();
-            metrics.workers.watch(move || board.quick());
+            metrics.workers.watch(server.place(), move || board.quick());
         }
         let (commands, inbox) = channel();
         let (orders, bell) = (Mutex::new(commands.clone()), alarm.clone());
         server.on_action(move |action| {
-            let command = match action {
-                Action::Reload => Command::WantReload,
-                Action::Restart(pid) => Command::Replace(pid),
-                // the engine has done that itself
-                Action::Job(..) => return,
-            };
+            let Some(command) = Command::of(&action) else { return };
             // a supervisor that has ended has nothing left to do
             let _ = orders.lock().unwrap_or_else(|e| e.into_inner()).send(command);
             bell.sound();
@@ -203,10 +200,55 @@ impl Service {
         self.command(Command::Stop(graceful_timeout));
     }
 
+    /// Where commands go, for others.
+    pub(crate) fn commands(&self) -> (Sender<Command>, Arc<Alarm>) {
+        (self.commands.lock().unwrap_or_else(|e| e.into_inner()).clone(), self.alarm.clone())
+    }
+
     fn command(&self, command: Command) {
         // a supervisor that has ended has nothing left to do
         let _ = self.commands.lock().unwrap_or_else(|e| e.into_inner()).send(command);
         self.alarm.sound();
+    }
+}
+
+/// What a supervisor is started with.
+pub(crate) struct Prepared {
+    options: PoolOptions,
+    source: Source,
+    wake: Wake,
+    /// of processes that are started, and the folder for uploads
+    variables: (Vec<(OsString, OsString)>, PathBuf),
+}
+
+impl Prepared {
+    /// For an app with these settings.
+    ///
+    /// # Errors
+    /// When the settings are wrong.
+    pub(crate) fn new(
+        settings: &Settings,
+        options: PoolOptions,
+        source: Source,
+        wake: Wake,
+    ) -> Result<Self, StartError> {
+        options.check().map_err(StartError::Config)?;
+        check_system()?;
+        if matches!(source, Source::Zygote { .. }) {
+            let needs_file = [
+                (
+                    options.start == Start::Spawn,
+                    "start = \"spawn\" needs an app in a file, as each worker loads it by itself",
+                ),
+                (options.n_min == 0, "no workers at first need an app in a file, which is loaded when it is asked for"),
+            ];
+            if let Some((_, why)) = needs_file.iter().find(|(is_so, _)| *is_so) {
+                return Err(StartError::Config((*why).to_owned()));
+            }
+        }
+        let text = sonic_rs::to_string(settings).map_err(|e| StartError::Config(e.to_string()))?;
+        let variables = vec![("DROVER_SETTINGS".into(), text.into()), ("DROVER_SECRET".into(), secret()?.into())];
+        Ok(Prepared { options, source, wake, variables: (variables, settings.upload_path.clone()) })
     }
 }
 

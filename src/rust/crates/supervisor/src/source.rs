@@ -1,5 +1,6 @@
 //! Where processes that have loaded the app come from.
 
+use shared_state::Table;
 use shm::Channel;
 use std::ffi::OsString;
 use std::io;
@@ -54,11 +55,11 @@ impl Launch {
 
     /// Starts it, as the leader of a group of its own so that Ctrl-C at the terminal is only for the server. It asks
     /// the system to be killed with the thread that calls this, until it watches its control channel. Its temporary
-    /// files are in `scratch`, if there is one.
+    /// files are in `scratch`, if there is one; `state` is what dr_state() has.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&self, scratch: Option<Scratch>) -> io::Result<(Loader, Process)> {
+    pub fn start(&self, scratch: Option<Scratch>, state: &Table) -> io::Result<(Loader, Process)> {
         let (ours, theirs) = Channel::pair()?;
         let mut child = Command::new(&self.program)
             .args(&self.args)
@@ -70,7 +71,7 @@ impl Launch {
             .map_err(|e| io::Error::new(e.kind(), format!("cannot start {}: {e}", self.program.to_string_lossy())))?;
         // it has not been waited for, so its id is still its own
         let loader = Loader::new(ours, scratch);
-        match loader.lend_state().and_then(|()| Process::open(child.id() as i32)) {
+        match loader.lend_state(state).and_then(|()| Process::open(child.id() as i32)) {
             Ok(process) => Ok((loader, process)),
             Err(e) => {
                 // errors mean that it has ended

@@ -5,7 +5,8 @@
 //! `generations`, `recycling`, `reports`, `inbox`. What is done about what, by file: `zygotes` (news and ends of
 //! zygotes), `workers` (starts, news and ends of workers), `turnover` (how many workers, and for how long), `visitors`
 //! (workers for one visitor each), `takeover`
-//! (loading the app and taking over), `inspection` (workers that look at themselves), `ending` (failure and stop).
+//! (loading the app and taking over), `rest` (an app that is loaded when it is asked for), `inspection` (workers that
+//! look at themselves), `ending` (failure and stop).
 //! Decisions that need no process are in `policy`.
 
 use crate::generations::Generations;
@@ -16,6 +17,7 @@ use crate::os::available;
 use crate::policy::{Load, Reason};
 use crate::recycling::Recycling;
 use crate::reports::Reports;
+use crate::source::Launch;
 use crate::staff::Staff;
 use crate::stage::Stage;
 use crate::zygote::Zygote;
@@ -46,6 +48,11 @@ pub struct Supervisor {
     memory: u64,
     pub(crate) load: Load,
     last_number: u32,
+    /// how the app was last started, where that is by a program
+    pub(crate) launch: Option<Launch>,
+    /// how often the app could not be loaded, one time after the other, and when it is tried again
+    pub(crate) failed_loads: u32,
+    pub(crate) retry: Option<Instant>,
 }
 
 /// What poll(2) watches.
@@ -68,6 +75,12 @@ impl Supervisor {
         inbox: Inbox,
         reports: Reports,
     ) -> Supervisor {
+        // before it listens: whoever comes first waits for the app
+        match (options.n_min, options.loads_on_request()) {
+            (0, _) => server.pool().sleeps(),
+            (_, true) => server.pool().starts(),
+            (_, false) => {}
+        }
         let memory = available();
         let for_requests = options.for_requests(options.most_workers(memory));
         Supervisor {
@@ -83,6 +96,9 @@ impl Supervisor {
             load: Load::default(),
             memory,
             last_number: 0,
+            launch: None,
+            failed_loads: 0,
+            retry: None,
             options,
             server,
         }
@@ -90,7 +106,9 @@ impl Supervisor {
 
     /// Starts the processes and looks after them until the end, which is told last.
     pub fn run(mut self, source: Source) {
-        self.prepare(source, self.options.n_min);
+        self.begin(source);
+        // from now on it is woken for the next event of the pool: nothing else may happen for long
+        self.receive_from_pool(Instant::now());
         let last = loop {
             self.hire(Instant::now());
             self.reports.publish(self.staff.iter().filter_map(|(_, worker)| worker.note()).collect());
@@ -190,6 +208,7 @@ impl Supervisor {
         while let Some(event) = self.inbox.next_pool_event() {
             match event {
                 PoolEvent::Pressure { waiting, .. } => self.grow(waiting, now),
+                PoolEvent::Wanted => self.wanted(),
                 PoolEvent::Retired(worker) => self.retired(worker, now),
                 PoolEvent::Drained(generation) => self.drained(generation),
                 PoolEvent::Worn(worker) => self.worn_out(worker),
@@ -220,6 +239,7 @@ impl Supervisor {
         due.extend(self.inspections_due());
         due.extend(self.turnover_due());
         due.extend(self.ending_due());
+        due.extend(self.retry.filter(|_| self.stage.is_serving()));
         due.into_iter().min()
     }
 
@@ -229,6 +249,7 @@ impl Supervisor {
         self.look_at_generations(now);
         self.look_at_inspections(now);
         self.look_at_turnover(now);
+        self.look_at_rest(now);
         self.look_at_ending(now);
     }
 

@@ -13,24 +13,34 @@ impl Supervisor {
     /// Begins a generation that takes over when `of` workers are ready.
     pub(crate) fn prepare(&mut self, source: Source, of: usize) {
         let now = Instant::now();
-        let deadline = self.start_deadline(now);
-        let (number, begun) = match source {
+        match source {
             Source::Command { program, args, env } => {
                 let launch = Launch::new(program, args, env, self.variables.clone());
-                let spawns = self.options.start == Start::Spawn;
-                let number = self.generations.begin(Some(launch.clone()), spawns, of, now, deadline);
-                // each worker loads the app by itself, or one for all
-                (number, if spawns { Ok(()) } else { self.start_zygote(number, &launch, now) })
+                self.launch = Some(launch.clone());
+                self.load(launch, of);
             }
             Source::Zygote { channel, pid } => {
-                let number = self.generations.begin(None, false, of, now, deadline);
+                let number = self.generations.begin(None, false, of, now, self.start_deadline(now));
                 let adopted = match self.options.start {
                     Start::Auto | Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
                     Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
                 };
-                (number, adopted)
+                self.begun(number, adopted, now);
             }
-        };
+        }
+    }
+
+    /// The same, of a program.
+    pub(crate) fn load(&mut self, launch: Launch, of: usize) {
+        let now = Instant::now();
+        let spawns = self.options.start == Start::Spawn;
+        let number = self.generations.begin(Some(launch.clone()), spawns, of, now, self.start_deadline(now));
+        // each worker loads the app by itself, or one for all
+        let started = if spawns { Ok(()) } else { self.start_zygote(number, &launch, now) };
+        self.begun(number, started, now);
+    }
+
+    fn begun(&mut self, number: u32, begun: io::Result<()>, now: Instant) {
         if let Err(e) = begun {
             self.generation_failed(number, Failure::System, e.to_string(), now);
         }
@@ -110,8 +120,10 @@ impl Supervisor {
     }
 
     fn reload_failed(&mut self, message: String) {
-        // with `stays`, the receiver of the event reports the failure itself
-        if !self.options.stays {
+        if self.options.loads_on_request() && self.generations.current().is_none() && self.stage.needs_staff() {
+            self.rests_after_failure(&message, Instant::now());
+        } else if !self.options.stays {
+            // with `stays`, the receiver of the event reports the failure itself
             self.reports.error(&format!("not reloaded: {message}"));
         }
         self.reports.notify(Event::ReloadFailed { message });
@@ -145,15 +157,19 @@ impl Supervisor {
     /// Requests go to this generation from now on.
     fn take_over(&mut self, number: u32, now: Instant) {
         self.server.pool().switch_to(number);
+        self.server.pool().serves();
         let old = self.generations.take_over(number);
         self.recycling.start_over(self.staff.ready(number), now);
+        self.has_recovered();
+        self.may_not_rest(number, now);
         if self.stage.is_starting() {
             return self.open(now);
         }
         if let Some(old) = old {
             self.retire_generation(old);
         }
-        self.reports.info(&format!("reloaded: generation {number} serves"));
+        let how = if old.is_some() { "reloaded" } else { "the app was started" };
+        self.reports.info(&format!("{how}: generation {number} serves"));
         self.reports.notify(Event::Reloaded { generation: number });
         self.reload_next();
     }
@@ -187,7 +203,12 @@ impl Supervisor {
     pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
         let starts = self.stage.is_starting();
         if starts {
-            if !self.options.stays || matches!(kind, Failure::Listen | Failure::System) {
+            let is_fatal = match kind {
+                Failure::Listen => true,
+                Failure::System => !self.options.loads_on_request(),
+                _ => !self.options.stays && !self.options.loads_on_request(),
+            };
+            if is_fatal {
                 return self.fail(kind, message, now);
             }
             // told first: those who come as soon as it listens are shown why

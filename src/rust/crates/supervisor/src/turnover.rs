@@ -15,6 +15,9 @@ const LOOKED_AT: usize = 16;
 impl Supervisor {
     /// Requests wait and no worker is free.
     pub(crate) fn grow(&mut self, waiting: usize, now: Instant) {
+        if self.generations.current().is_none() {
+            return self.wanted();
+        }
         let starting = self.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Starting).count();
         let serving = self.staff_of_current().count() - starting;
         let waiting = if self.options.is_auto() { waiting.min(self.room(starting, now)) } else { waiting };
@@ -46,7 +49,7 @@ impl Supervisor {
 
     /// How many workers the next generation starts with.
     pub(crate) fn workers_for_takeover(&self) -> usize {
-        self.recycling.for_takeover(self.staff_of_current().count())
+        self.recycling.for_takeover(self.staff_of_current().count()).max(1)
     }
 
     fn shrink(&mut self, now: Instant) {
@@ -55,7 +58,8 @@ impl Supervisor {
             let stats = &worker.stats;
             // the app's timers are not interrupted for want of requests, nor are clients that say nothing now
             let has_clients = worker.pid.is_some_and(|pid| self.server.websockets_of(pid) > 0);
-            let free = worker.phase == Phase::Serving && !worker.timers && !has_clients;
+            let has_timers = worker.timers && self.options.n_min > 0;
+            let free = worker.phase == Phase::Serving && !has_timers && !has_clients;
             let idle = free && stats.in_flight.load(Ordering::Relaxed) == 0;
             let since = stats.last_used_ms.load(Ordering::Relaxed);
             // the engine may not have come to note that it is there
@@ -112,12 +116,13 @@ impl Supervisor {
     /// A worker has nothing left to do.
     pub(crate) fn retired(&mut self, id: u32, now: Instant) {
         let deadline = Self::after(now, self.options.graceful_timeout);
+        let is_last = self.is_last_before_rest(id);
         if self.staff_of_current().any(|(worker, _)| worker == id) {
             // not by order: the engine cannot use it, and another one started at once would fare no better
             self.staff.not_made(now);
         }
         if let Some(worker) = self.staff.get_mut(id).filter(|worker| !worker.is_stopping()) {
-            worker.stop(deadline, false);
+            worker.stop(deadline, is_last);
         }
     }
 

@@ -79,7 +79,7 @@ impl Supervisor {
         let worker = WorkerHandle::new(number, now, self.start_deadline(now));
         self.staff.add(id, worker);
         let started = match launch.filter(|_| spawns) {
-            Some(launch) => launch.start(self.leftovers.scratch(id)).map(|(loader, process)| {
+            Some(launch) => launch.start(self.leftovers.scratch(id), self.server.state()).map(|(loader, process)| {
                 if let Some(worker) = self.staff.get_mut(id) {
                     worker.loader = Some(loader);
                     worker.pid = Some(process.pid());

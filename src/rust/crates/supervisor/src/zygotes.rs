@@ -21,7 +21,7 @@ impl Supervisor {
     /// Starts a zygote for a generation.
     pub(crate) fn start_zygote(&mut self, generation: u32, launch: &Launch, now: Instant) -> io::Result<()> {
         let key = self.next_number();
-        let (loader, process) = launch.start(self.leftovers.scratch(key))?;
+        let (loader, process) = launch.start(self.leftovers.scratch(key), self.server.state())?;
         self.add_zygote(key, generation, loader, process, now);
         Ok(())
     }

@@ -20,10 +20,13 @@ const LONGEST_STATUS: usize = 16 << 20;
 pub(crate) struct Wanted(pub(crate) String);
 
 impl Wanted {
-    /// Its port, its process, or its app's file or folder.
+    /// Its port, its process, its app's file or folder, or the name of one of several apps.
     fn is(&self, status: &Status) -> bool {
         let port = status.url.as_deref().and_then(|url| url.rsplit(':').next());
-        if port == Some(&*self.0) || status.pid.to_string() == self.0 || status.file == self.0 {
+        // behind which the path may be that the app is below
+        let port = port.and_then(|port| port.split('/').next());
+        let is_name = status.name.as_ref() == Some(&self.0);
+        if port == Some(&*self.0) || status.pid.to_string() == self.0 || status.file == self.0 || is_name {
             return true;
         }
         let Ok(path) = fs::canonicalize(&self.0) else { return false };
@@ -32,7 +35,7 @@ impl Wanted {
     }
 }
 
-/// A server that runs.
+/// A server that runs, or one of its apps.
 #[derive(Debug)]
 pub(crate) struct Found {
     socket: PathBuf,
@@ -51,7 +54,22 @@ impl Found {
     /// # Errors
     /// When it has ended, or says nothing within the time.
     pub(crate) fn ask<T: DeserializeOwned>(&self, request: Request, wait: Option<Duration>) -> io::Result<(T, Asked)> {
-        ask(&self.socket, request, wait)
+        ask(&self.socket, self.status.name.as_deref(), &request, wait)
+    }
+
+    /// How it is now.
+    ///
+    /// # Errors
+    /// When it has ended, or says nothing within the time.
+    pub(crate) fn now(&self, wait: Duration) -> io::Result<Status> {
+        let (apps, _) = ask::<Vec<Status>>(&self.socket, None, &Request::Status, Some(wait))?;
+        let found = apps.into_iter().find(|status| status.name == self.status.name);
+        found.ok_or_else(|| io::Error::new(ErrorKind::NotFound, "the server has no such app any more"))
+    }
+
+    /// Whether this is of the same server.
+    pub(crate) fn is_with(&self, other: &Found) -> bool {
+        self.socket == other.socket
     }
 }
 
@@ -71,11 +89,17 @@ impl Asked {
     }
 }
 
-fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Duration>) -> io::Result<(T, Asked)> {
+fn ask<T: DeserializeOwned>(
+    socket: &Path,
+    app: Option<&str>,
+    request: &Request,
+    wait: Option<Duration>,
+) -> io::Result<(T, Asked)> {
     let mut stream = UnixStream::connect(socket)?;
-    writeln!(stream, "{}", request.words())?;
+    let app = app.map_or_else(String::new, |app| format!("@{app} "));
+    writeln!(stream, "{app}{}", request.words())?;
     let mut asked = Asked(BufReader::new(stream));
-    let most = if request == Request::Status { LONGEST_STATUS } else { usize::MAX };
+    let most = if *request == Request::Status { LONGEST_STATUS } else { usize::MAX };
     let line = line(&mut asked.0, wait, most)?;
     if line.is_empty() {
         return Err(io::Error::new(ErrorKind::UnexpectedEof, "it has ended without an answer"));
@@ -111,16 +135,21 @@ fn line(stream: &mut BufReader<UnixStream>, wait: Option<Duration>, most: usize)
 /// ones; or those of them that are meant.
 pub(crate) fn find(folder: Option<&Path>, wanted: Option<&Wanted>) -> Vec<Found> {
     place::sweep(folder);
-    let mut found = Vec::new();
+    let mut servers = Vec::new();
     for socket in place::sockets(folder) {
         // one that does not answer ends at this moment, or its main thread is stuck
-        if let Ok((status, _)) = ask::<Status>(&socket.path, Request::Status, Some(PATIENCE)) {
+        if let Ok((apps, _)) = ask::<Vec<Status>>(&socket.path, None, &Request::Status, Some(PATIENCE)) {
             let user = (socket.owner != geteuid().as_raw()).then(|| users::name(socket.owner));
-            found.push(Found { socket: socket.path, status: Status { user, ..status } });
+            let of_app =
+                |status| Found { socket: socket.path.clone(), status: Status { user: user.clone(), ..status } };
+            servers.push(apps.into_iter().map(of_app).collect::<Vec<_>>());
         }
     }
+    // the oldest first, and the apps of one in their order
+    let age = |apps: &[Found]| apps.iter().map(|app| app.status.age).fold(0.0, f64::max);
+    servers.sort_by(|a, b| age(b).total_cmp(&age(a)));
+    let mut found: Vec<Found> = servers.into_iter().flatten().collect();
     found.retain(|server| wanted.is_none_or(|wanted| wanted.is(&server.status)));
-    found.sort_by(|a, b| b.status.age.total_cmp(&a.status.age));
     found
 }
 
@@ -133,6 +162,7 @@ mod tests {
             version: String::new(),
             pid: 4711,
             user: None,
+            name: None,
             file: file.display().to_string(),
             url: Some(url.to_owned()),
             generation: 1,
@@ -176,6 +206,9 @@ mod tests {
         let is = |word: &str| Wanted(word.to_owned()).is(&one);
         assert!(is("8080") && is("4711") && is(file.to_str().unwrap()) && is(folder.path().to_str().unwrap()));
         assert!(!is("808") && !is("47") && !is("/none/app.R") && !is("127.0.0.1") && !is("/"));
+        let one = Status { name: Some("shop".to_owned()), ..status(&file, "http://127.0.0.1:8080/shop") };
+        assert!(["shop", "8080", "4711"].iter().all(|word| Wanted((*word).to_owned()).is(&one)));
+        assert!(!Wanted("blog".to_owned()).is(&one));
         assert!(Wanted("pkg::app()".into()).is(&status(Path::new("pkg::app()"), "unix:/run/a")));
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -31,20 +32,36 @@ impl Reply {
     }
 }
 
+/// The only app of the server, or one of several, by its name.
+pub(crate) struct Addressee {
+    name: Option<String>,
+    /// passes on what it is asked for, until it answers `false`
+    notify: Box<dyn Fn(Request, Reply) -> bool + Send + Sync>,
+}
+
+impl Addressee {
+    pub(crate) fn new(name: Option<String>, notify: impl Fn(Request, Reply) -> bool + Send + Sync + 'static) -> Self {
+        Addressee { name, notify: Box::new(notify) }
+    }
+
+    /// Its answer; `None` when it has ended.
+    fn ask(&self, request: Request) -> Option<oneshot::Receiver<String>> {
+        let (reply, replied) = oneshot::channel();
+        (self.notify)(request, Reply(reply)).then_some(replied)
+    }
+}
+
 /// The socket, which goes when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Listener(PathBuf);
 
 impl Listener {
-    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `notify` passes requests on
-    /// until it answers `false`.
+    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime.
     ///
     /// # Errors
     /// When no folder can be used, or the system refuses.
-    pub(crate) fn open(
-        folder: Option<&Path>,
-        notify: impl Fn(Request, Reply) -> bool + Clone + Send + 'static,
-    ) -> io::Result<Listener> {
+    pub(crate) fn open(folder: Option<&Path>, addressees: Vec<Addressee>) -> io::Result<Listener> {
+        let addressees: Arc<[Addressee]> = addressees.into();
         place::sweep(folder);
         let folder = place::make(folder)?;
         // two servers may have one number, in containers that share the folder
@@ -59,7 +76,7 @@ impl Listener {
         tokio::spawn(async move {
             loop {
                 match socket.accept().await {
-                    Ok((stream, _)) => drop(tokio::spawn(attend(stream, notify.clone()))),
+                    Ok((stream, _)) => drop(tokio::spawn(attend(stream, addressees.clone()))),
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 }
             }
@@ -75,21 +92,42 @@ impl Drop for Listener {
     }
 }
 
+/// What a request for this app, or for the whole server, is answered.
+async fn answer(request: Request, app: Option<&str>, addressees: &[Addressee]) -> Option<String> {
+    match request {
+        Request::Status => {
+            let asked: Vec<_> = addressees.iter().filter_map(|one| one.ask(Request::Status)).collect();
+            let mut answers = Vec::new();
+            for replied in asked {
+                answers.extend(replied.await.ok());
+            }
+            (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+        }
+        Request::Stop { .. } => {
+            let asked: Vec<_> = addressees.iter().filter_map(|one| one.ask(request.clone())).collect();
+            // they end alike
+            asked.into_iter().next()?.await.ok()
+        }
+        _ => addressees.iter().find(|one| one.name.as_deref() == app)?.ask(request)?.await.ok(),
+    }
+}
+
 /// Reads a request, passes it on, and sends the reply.
-async fn attend(stream: UnixStream, notify: impl Fn(Request, Reply) -> bool) {
+async fn attend(stream: UnixStream, addressees: Arc<[Addressee]>) {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     let read = timeout(PATIENCE, (&mut stream).take(LONGEST).read_line(&mut line)).await;
     if !matches!(read, Ok(Ok(_))) {
         return;
     }
-    let Some(request) = Request::read(line.trim_end()) else { return };
+    let line = line.trim_end();
+    let (app, line) = match line.strip_prefix('@').and_then(|line| line.split_once(' ')) {
+        Some((app, line)) => (Some(app), line),
+        None => (None, line),
+    };
+    let Some(request) = Request::read(line) else { return };
     let stops = matches!(request, Request::Stop { .. });
-    let (reply, replied) = oneshot::channel();
-    if !notify(request, Reply(reply)) {
-        return;
-    }
-    let Ok(mut text) = replied.await else { return };
+    let Some(mut text) = answer(request, app, &addressees).await else { return };
     text.push('\n');
     let mut stream = stream.into_inner();
     let sent = timeout(PATIENCE, stream.write_all(text.as_bytes())).await;

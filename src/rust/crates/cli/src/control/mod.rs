@@ -2,7 +2,8 @@
 //! program that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its
 //! server has ended or was killed.
 //!
-//! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
+//! One line asks and one line of JSON answers. Where a server has several apps, a line that begins with `@NAME ` is for
+//! one of them. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
 
 mod client;
@@ -10,7 +11,7 @@ mod listener;
 mod place;
 
 pub(crate) use client::{find, Found, Wanted};
-pub(crate) use listener::{Listener, Reply};
+pub(crate) use listener::{Addressee, Listener, Reply};
 
 use engine::{FailedLine, FailedRequest, JobAct, JobId, JobLine, JobList, JobState, JobsWanted, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use supervisor::Inspection;
 /// What a server is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// how it is: a [`Status`]
+    /// how it is: a [`Status`] of each app
     Status,
     /// to load its app anew: a [`Reloaded`] when that has happened
     Reload,
@@ -111,7 +112,7 @@ fn wanted(words: &str) -> Option<JobsWanted> {
     Some(JobsWanted { kind, state, most })
 }
 
-/// How a server is.
+/// How a server is, or one of its apps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Status {
     /// of the program
@@ -121,6 +122,9 @@ pub(crate) struct Status {
     /// its owner, if that is not the client's user; filled in by the client
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
+    /// of one of several apps: what it is called
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// its app: a path, or a call
     pub(crate) file: String,
     /// where it is reached; none while its first workers start
@@ -168,6 +172,9 @@ pub(crate) struct Playable {
     pub(crate) kind: Option<String>,
     /// arguments of the app
     pub(crate) args: Vec<String>,
+    /// variables that it has as one of several apps
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) env: Vec<(String, String)>,
     /// when the generation that failed it had been loaded, in ms since 1970; 0 when that is not known any more
     pub(crate) loaded: u64,
     /// settings of the server on which depends which handler runs, as arguments of `dr_serve()`

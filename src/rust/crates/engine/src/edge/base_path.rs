@@ -57,6 +57,11 @@ impl BasePath {
         true
     }
 
+    /// Whether the path of a request is below it.
+    pub fn has(&self, head: &Head) -> bool {
+        self.len_in(head.path()).is_some()
+    }
+
     /// How many bytes of a path, as it was sent, it is; `None` when the path is not below it.
     fn len_in(&self, path: &str) -> Option<usize> {
         let path = path.as_bytes();

@@ -10,6 +10,8 @@ use http::StatusCode;
 use httpd::Response;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+const FULL: &str = "the queue is full";
+
 /// See the module.
 pub struct Health {
     /// whether clients of the app get them
@@ -17,17 +19,28 @@ pub struct Health {
     /// set once, when the server is told to end
     leaving: AtomicBool,
     max_queue: usize,
-    pool: Pool,
+    /// of the app; of all where they are behind one address
+    pools: Vec<Pool>,
 }
 
 impl Health {
-    pub fn new(enabled: bool, max_queue: usize, pool: Pool) -> Self {
-        Health { enabled, leaving: AtomicBool::new(false), max_queue, pool }
+    pub fn new(enabled: bool, max_queue: usize, pools: Vec<Pool>) -> Self {
+        Health { enabled, leaving: AtomicBool::new(false), max_queue, pools }
+    }
+
+    /// It is about these from now on.
+    pub fn set_pools(&mut self, pools: Vec<Pool>) {
+        self.pools = pools;
     }
 
     /// The server is about to end: balancers should send nothing more.
     pub fn leave(&self) {
         self.leaving.store(true, Relaxed);
+    }
+
+    /// Most requests that may wait for workers.
+    pub fn max_queue(&self) -> usize {
+        self.max_queue
     }
 
     /// Whether clients of the app may ask, too.
@@ -54,22 +67,34 @@ impl Health {
         if self.leaving.load(Relaxed) {
             return "up drain # the server is ending\n".to_owned();
         }
-        if self.pool.ready() == 0 {
+        if self.unready().is_some_and(|why| why != FULL) {
             return "down # no worker is ready\n".to_owned();
         }
         // 0 would take the server out, and the balancer would not see when it has room again
-        let free = self.max_queue.saturating_sub(self.pool.waiting()) * 100 / self.max_queue.max(1);
+        let waiting = self.pools.iter().map(|pool| pool.waiting()).max().unwrap_or(0);
+        let free = self.max_queue.saturating_sub(waiting) * 100 / self.max_queue.max(1);
         format!("up ready {}%\n", free.max(1))
     }
 
-    /// Why no more requests should come.
+    /// Why no more requests should come. Of several apps, one that can do with more is reason enough for them to come.
     fn unready(&self) -> Option<&'static str> {
         if self.leaving.load(Relaxed) {
-            Some("the server is ending")
-        } else if self.pool.ready() == 0 {
+            return Some("the server is ending");
+        }
+        let mut problems = self.pools.iter().map(|pool| self.problem(pool));
+        let first = problems.next().flatten()?;
+        problems.all(|problem| problem.is_some()).then_some(first)
+    }
+
+    /// Why no more requests should come for one app.
+    fn problem(&self, pool: &Pool) -> Option<&'static str> {
+        let presence = pool.presence();
+        if presence.problem().is_some() {
+            presence.problem()
+        } else if pool.ready() == 0 && !presence.is_asleep() {
             Some("no worker is ready")
-        } else if self.pool.waiting() >= self.max_queue {
-            Some("the queue is full")
+        } else if pool.waiting() >= self.max_queue {
+            Some(FULL)
         } else {
             None
         }

@@ -14,6 +14,8 @@ const ALL: &str = "*";
 pub struct Hosts {
     /// in lower case; one that begins with a dot is what others end with. `None`: all
     names: Option<Vec<String>>,
+    /// how many of them the setting has
+    named: usize,
 }
 
 impl Hosts {
@@ -31,19 +33,28 @@ impl Hosts {
         let machine = uname().nodename().to_string_lossy().into_owned();
         let short = machine.split('.').next().unwrap_or_default().to_owned();
         let allowed = allowed.iter().map(|name| name.strip_prefix('*').unwrap_or(name).to_owned());
+        let named = allowed.len();
         let names = allowed.chain([machine, short]).map(|name| name.to_ascii_lowercase());
-        Ok(Hosts { names: Some(names.filter(|name| !name.is_empty()).collect()) })
+        Ok(Hosts { names: Some(names.filter(|name| !name.is_empty()).collect()), named })
+    }
+
+    /// Whether the setting names this `Host`: then an app that is for some hosts only is meant.
+    pub fn name(&self, host: &[u8]) -> bool {
+        self.names.as_ref().is_some_and(|names| is_among(&names[..self.named], host))
     }
 
     /// Whether a request for this `Host` is answered.
     pub fn allows(&self, host: &[u8]) -> bool {
         let Some(names) = &self.names else { return true };
-        is_of_this_machine(host)
-            || name_of(host).is_some_and(|name| {
-                let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-                names.iter().any(|known| if known.starts_with('.') { name.ends_with(known) } else { name == *known })
-            })
+        is_of_this_machine(host) || is_among(names, host)
     }
+}
+
+fn is_among(names: &[String], host: &[u8]) -> bool {
+    name_of(host).is_some_and(|name| {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        names.iter().any(|known| if known.starts_with('.') { name.ends_with(known) } else { name == *known })
+    })
 }
 
 fn is_name_or_pattern(text: &str) -> bool {
@@ -117,6 +128,7 @@ mod tests {
             assert!(!some.allows(host.as_bytes()), "{host}");
         }
         for wrong in ["", "*.", ".example", "a b", "https://a", "a:80", "a/b", "**", "*a"] {
+            assert!(!some.name(b"localhost") && !some.name(b"10.0.0.1") && some.name(b"a.example.org:1"));
             let error = Hosts::new(&[wrong.to_owned()], false).unwrap_err();
             assert!(error.ends_with(&format!("not '{wrong}'")), "{error}");
         }

@@ -4,6 +4,7 @@ use super::{locked, Jobs};
 use ::jobs::{State, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::iter::Sum;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -65,6 +66,14 @@ impl JobCounts {
             State::Cancelled => &mut self.cancelled,
         };
         *count += n;
+    }
+}
+
+impl Sum for JobCounts {
+    fn sum<I: Iterator<Item = JobCounts>>(all: I) -> Self {
+        let mut sum = JobCounts::default();
+        all.flat_map(|one| one.counts()).for_each(|(state, n)| sum.add(state, n));
+        sum
     }
 }
 

@@ -50,7 +50,7 @@ const PAGES: [Page; 8] = [
         for_clients: |context| context.metrics.as_ref().is_some_and(|metrics| metrics.for_clients),
         answer: |state, context| {
             let metrics = context.metrics.as_ref().filter(|metrics| metrics.is_wanted)?;
-            Some(Answer::Later(metrics.page(&state.head, state.connection().server(), context.jobs.clone())))
+            Some(Answer::Later(metrics.page(&state.head, state.connection().server())))
         },
     },
     Page {

@@ -38,9 +38,16 @@ use std::sync::Arc;
 /// What a request comes to: a response, or why there is none.
 type Responded = Result<Response, Failure>;
 
-/// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
-pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+/// Answers a request, with the app that `choose` says. What needs not to wait is done when this returns, and costs no
+/// task's state.
+pub fn handle<'c>(
+    mut head: Head,
+    mut body: Incoming,
+    connection: Arc<Connection>,
+    choose: impl FnOnce(&Head, &Connection) -> &'c Arc<Context>,
+) -> Answering {
     let admitted = admit(&mut head, &connection);
+    let context = choose(&head, &connection);
     let mut state = State::new(head, connection, context);
     let begun = match admitted.and_then(|()| begin(&state, &body, context)) {
         Ok(Begun::Answered(response)) if cached::packs(&state, &response) => {
@@ -115,6 +122,9 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     }
     if let Some(redirect) = context.base_path.redirect(&state.head) {
         return Ok(Begun::Answered(redirect));
+    }
+    if !context.pool().presence().is_here() && !context.is_known() {
+        return Ok(Begun::Open(Rest::Waiting(Waiting::Start(context.pool().start()))));
     }
     let mut params = Params::new();
     let route = match route::find(state, &mut params, context)? {

@@ -10,6 +10,7 @@ use super::Responded;
 use crate::context::Context;
 use crate::jobs;
 use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
+use crate::presence::Start;
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use crate::websockets::{self, Begun, Opening, WebSocketRoute, Whose};
@@ -43,6 +44,8 @@ pub enum Waiting {
     Socket(Box<Opening>),
     /// the store of jobs
     Job(jobs::Answering),
+    /// the app, which is to be started: then the request is routed again
+    Start(Start),
 }
 
 /// Has the handler of the route answer, now or later. While it does, clients are told of the links that the route has.
@@ -62,6 +65,9 @@ pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
 
 /// To a C handler of this process, or a worker.
 fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
+    if !context.pool().presence().is_here() {
+        return Step::Wait(Waiting::Start(context.pool().start()));
+    }
     let session = policies::session(state);
     let replays = context.replays.as_ref();
     let session = replays.map_or(session, |replay| replay.session.clone().map(String::into_bytes));
@@ -97,7 +103,7 @@ fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
     }
     match (route.target.runs, &route.app.natives) {
         (Runs::Inline, Some(natives)) => call(state, natives, route, &view, context),
-        (Runs::Pool, Some(natives)) => submit(state, natives, route, &view),
+        (Runs::Pool, Some(natives)) => submit(state, natives, route, &view, context),
         _ => ask_worker(state, route, &view, context),
     }
 }
@@ -125,6 +131,7 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
     let outcome = match waiting {
         Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
         Waiting::Job(answer) => return Some(answer.await),
+        Waiting::Start(start) => return start.await.err().map(Err),
         Waiting::Worker(mut ticket) => word(state, &mut ticket).await,
         Waiting::Socket(opening) => match opening.outcome().await {
             Ok(made) => return Some(made.map_err(|why| internal(state, context, why))),
@@ -163,7 +170,7 @@ pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Respon
         }
         Outcome::Late(late, pid) => Err(in_worker(too_late(late), pid)),
         Outcome::OfItself(pid) => Err(in_worker(of_itself(), Some(pid))),
-        Outcome::Full => Err(queue_is_full(state)),
+        Outcome::Full => Err(queue_is_full(context)),
         Outcome::Ending => {
             let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending");
             Err(failure.counts_as(Refusal::Ending))
@@ -213,8 +220,8 @@ fn call(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>
 }
 
 /// Has a thread of the pool call a C handler.
-fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>) -> Step {
-    let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full(state))) };
+fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
+    let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full(context))) };
     let mut message = natives.handlers.buffer();
     view.encode(&mut message);
     let (pending, sink) = pending(Some(route.app.queue_timeout), route.target.timeout, state.terms().cloned());
@@ -236,7 +243,7 @@ fn open(
         Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
         Ok(Begun::Refused(answer)) => Step::Answer(answered(state, answer, context)),
         Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),
-        Ok(Begun::Full) => Step::Answer(Err(queue_is_full(state))),
+        Ok(Begun::Full) => Step::Answer(Err(queue_is_full(context))),
         Err(failure) => Step::Answer(Err(failure)),
     }
 }
@@ -272,12 +279,12 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
             watch_closely();
             Step::Wait(Waiting::Worker(ticket))
         }
-        None => Step::Answer(Err(queue_is_full(state))),
+        None => Step::Answer(Err(queue_is_full(context))),
     }
 }
 
-fn queue_is_full(state: &State) -> Failure {
-    let max_queue = state.connection().server().limits.max_queue;
+fn queue_is_full(context: &Context) -> Failure {
+    let max_queue = context.health.max_queue();
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
         .over("max_queue", max_queue)
         .counts_as(Refusal::QueueFull)

@@ -9,6 +9,8 @@ use std::path::Path;
 /// On a free port of this machine, without a log, with uploads in `folder`.
 pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
     Settings {
+        name: None,
+        by_host: false,
         host: vec!["127.0.0.1".into()],
         port: 0,
         threads,

@@ -1,6 +1,7 @@
 //! What is told of workers by the owner of their processes.
 
 use crate::status::WorkerStatus;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
@@ -66,16 +67,17 @@ type Source = Box<dyn Fn() -> Vec<WorkerStatus> + Send + Sync>;
 /// See the module.
 #[derive(Default)]
 pub struct Workers {
-    source: RwLock<Option<Source>>,
+    /// of each app
+    sources: RwLock<BTreeMap<usize, Source>>,
     restarts: [AtomicU64; Restart::ALL.len()],
     collections: AtomicU64,
     collecting_us: AtomicU64,
 }
 
 impl Workers {
-    /// Asked, at each scrape and from any thread, for the workers that there are. It must not wait.
-    pub fn watch(&self, source: impl Fn() -> Vec<WorkerStatus> + Send + Sync + 'static) {
-        *self.source.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(source));
+    /// Asked, at each scrape and from any thread, for the workers of the app at this place. It must not wait.
+    pub fn watch(&self, place: usize, source: impl Fn() -> Vec<WorkerStatus> + Send + Sync + 'static) {
+        self.sources.write().unwrap_or_else(PoisonError::into_inner).insert(place, Box::new(source));
     }
 
     /// A worker is replaced.
@@ -96,7 +98,8 @@ impl Workers {
 
     /// The workers that there are.
     pub fn now(&self) -> Vec<WorkerStatus> {
-        self.source.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|source| source()).unwrap_or_default()
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        sources.values().flat_map(|source| source()).collect()
     }
 
     pub(super) fn by_reason(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {

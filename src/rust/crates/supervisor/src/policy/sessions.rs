@@ -22,7 +22,10 @@ impl Sessions {
 
     /// How many workers there should be, of which so many are for requests.
     pub fn target(&self, for_requests: usize) -> usize {
-        if self.are_apart() {
+        if for_requests == 0 && self.taken == 0 {
+            // the app rests
+            0
+        } else if self.are_apart() {
             (for_requests.max(FREE) + self.taken).min(self.most)
         } else {
             for_requests
@@ -32,6 +35,15 @@ impl Sessions {
     /// Of so many workers, those without a session.
     pub fn without(&self, workers: usize) -> usize {
         workers.saturating_sub(self.taken)
+    }
+
+    /// How many workers without a session stay, though they are unused: all may go when all are, and the app rests.
+    pub fn fewest(&self, all_are_unused: bool) -> usize {
+        if self.are_apart() && !(all_are_unused && self.taken == 0) {
+            FREE
+        } else {
+            0
+        }
     }
 
     /// Whether another visitor can have a worker while one is left for pages.
@@ -66,6 +78,8 @@ mod tests {
         assert_eq!(targets, [2, 3, 7, 8, 8, 8]);
         assert_eq!([0, 6, 7, 8].map(|taken| Sessions::new(taken, 8).have_room()), [true, true, false, false]);
         assert_eq!(Sessions::new(2, 8).target(4), 6);
+        assert_eq!([Sessions::new(0, 8).fewest(true), Sessions::new(1, 8).fewest(true)], [0, 2]);
+        assert_eq!([Sessions::new(0, 8).target(0), Sessions::new(1, 8).target(0)], [0, 3]);
         let sessions = Sessions::new(5, 8);
         assert_eq!((sessions.without(7), sessions.without(3), sessions.most_processes()), (2, 0, 9));
         assert_eq!(

@@ -54,11 +54,11 @@ impl PoolSize {
     }
 
     /// The workers to retire of those `unused`: not needed for `max_age`, the longest unused first. There are `workers`
-    /// in all.
-    pub fn shrink(&mut self, workers: usize, mut unused: Vec<Unused>, max_age: Duration) -> Vec<u32> {
+    /// in all, of which `fewest` stay.
+    pub fn shrink(&mut self, workers: usize, mut unused: Vec<Unused>, max_age: Duration, fewest: usize) -> Vec<u32> {
         unused.retain(|u| u.idle >= max_age);
         unused.sort_by_key(|u| std::cmp::Reverse(u.idle));
-        unused.truncate(workers.saturating_sub(self.n_min));
+        unused.truncate(workers.saturating_sub(self.n_min.max(fewest)));
         self.target = self.target.min(workers - unused.len()).max(self.n_min);
         unused.into_iter().map(|u| u.worker).collect()
     }
@@ -101,27 +101,38 @@ mod tests {
         size.set(5);
         assert!(size.can_shrink());
         let all = vec![unused(1, 400), unused(2, 100), unused(3, 900), unused(4, 300), unused(5, 500)];
-        assert_eq!(size.shrink(5, all, MAX_AGE), [3, 5, 1]);
+        assert_eq!(size.shrink(5, all, MAX_AGE, 0), [3, 5, 1]);
         assert_eq!(size.target(), 2);
         assert!(!size.can_shrink());
-        assert!(size.shrink(2, vec![unused(2, 900), unused(4, 900)], MAX_AGE).is_empty());
+        assert!(size.shrink(2, vec![unused(2, 900), unused(4, 900)], MAX_AGE, 0).is_empty());
+    }
+
+    #[test]
+    fn all_go_where_none_is_wanted_unless_some_are() {
+        let mut size = PoolSize::new(0, 5);
+        size.set(1);
+        let both = vec![unused(1, 400), unused(2, 400)];
+        assert!(size.shrink(2, both.clone(), MAX_AGE, 2).is_empty());
+        assert_eq!((size.target(), size.shrink(2, both, MAX_AGE, 0), size.target()), (1, vec![1, 2], 0));
+        size.grow(1, 0, 0);
+        assert_eq!(size.target(), 1);
     }
 
     #[test]
     fn used_workers_stay() {
         let mut size = PoolSize::new(1, 5);
         size.set(4);
-        assert!(size.shrink(4, vec![unused(1, 299)], MAX_AGE).is_empty());
+        assert!(size.shrink(4, vec![unused(1, 299)], MAX_AGE, 0).is_empty());
         assert_eq!(size.target(), 4);
         // one more than the target while a worker is replaced
-        assert_eq!(size.shrink(5, vec![unused(1, 300)], MAX_AGE), [1]);
+        assert_eq!(size.shrink(5, vec![unused(1, 300)], MAX_AGE, 0), [1]);
         assert_eq!(size.target(), 4);
     }
 
     #[test]
     fn fewer_than_the_fewest_is_no_reason_to_ask_for_fewer() {
         let mut size = PoolSize::new(3, 5);
-        assert!(size.shrink(1, vec![unused(1, 900)], MAX_AGE).is_empty());
+        assert!(size.shrink(1, vec![unused(1, 900)], MAX_AGE, 0).is_empty());
         assert_eq!(size.target(), 3);
     }
 

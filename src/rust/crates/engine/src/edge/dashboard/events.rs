@@ -66,9 +66,9 @@ impl Lookers {
         let _ = self.gauge.set(gauge);
     }
 
-    /// The jobs of that server.
+    /// The jobs of that server, where it has one app.
     pub fn jobs(&self) -> Option<JobsOperator> {
-        self.gauge.get().map(Gauge::jobs)
+        self.gauge.get()?.jobs()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -116,7 +116,10 @@ impl Lookers {
 
     async fn event(&self) -> Option<Bytes> {
         let snapshot = self.gauge.get()?.snapshot_later().await;
-        let jobs = self.jobs()?.latest(JOBS).await;
+        let jobs = match self.jobs() {
+            Some(jobs) => jobs.latest(JOBS).await,
+            None => Vec::new(),
+        };
         let message = Message {
             version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
