@@ -97,12 +97,19 @@ def test_large_files_go_up_and_down(browser, picture):
         assert pathlib.Path(download.value.path()).stat().st_size == MEGABYTES * 1024 * 1024
 
 
-def test_pages_come_back_after_a_reload(browser, picture):
+def test_pages_go_on_after_a_reload(browser, picture):
     with shiny_server() as server, tabs(browser, server.url, 3) as opened:
         for i, tab in enumerate(opened):
             name(tab, f"visitor {i}")
         processes = [process_of(tab) for tab in opened]
         server.reload()
         for i, tab in enumerate(opened):
-            comes_back(tab, processes[i], f"visitor {i}")
             name(tab, f"visitor {i} again")
+            assert process_of(tab) == processes[i], "another process computes for it"
+            with tab.page.expect_download() as download:
+                tab.page.get_by_role("link", name="Download").click()
+            assert pathlib.Path(download.value.path()).stat().st_size == MEGABYTES * 1024 * 1024
+        # a page that is loaded again has the new app
+        opened[0].page.reload()
+        name(opened[0], "loaded again")
+        assert process_of(opened[0]) not in processes, "a process of the old app"

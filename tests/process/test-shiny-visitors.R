@@ -104,16 +104,28 @@ test("visitors who come and go at once leave nothing behind", function() {
   greets(visit(server, "after"), "all is well")
 })
 
-test("after a reload sessions begin in processes of the new app", function() {
+test("after a reload ten sessions end on the old code, and others begin on the new, within the bound", function() {
   needs_shiny()
-  server <- serve_visitors(workers = "1-3", max_workers = 20)
-  pages <- visits(server, 2)
+  app <- tempfile("app-", fileext = ".R")
+  file.copy(shiny_file, app)
+  server <- launch(command_of(app, workers = "1-3", max_workers = 14))
+  pages <- visits(server, 10)
+  writeLines(sub("Hello, ", "Goodbye, ", readLines(app), fixed = TRUE), app)
   send_signal(server$pid, tools::SIGHUP)
-  for (page in pages) expect(identical(ws_code(page), 1012), "another code")
-  again <- visits(server, 2)
-  expect(!anyDuplicated(c(pids_of(pages), pids_of(again))), "a process of the old app")
+  expect(logged(server, "generation 2 serves"), "it is not reloaded")
+  for (page in pages) greets(page, "there again")
+  new <- lapply(1:3, function(i) shiny_page(server, c("pid", "greeting"), name = "Grace"))
+  for (page in new) becomes(page, "greeting", "Goodbye, Grace!")
+  expect(length(workers(server)) <= 15L, "more processes than there may be: ", length(workers(server)))
+  expect(all(pids_of(pages) %in% workers(server)), "a session from before has lost its process")
+  for (page in pages) close(page$con)
   expect(within(function() !any(pids_of(pages) %in% workers(server))), "old processes are left")
-})
+  expect(within(function() length(zygotes(server)) == 1L), "the old zygote is left")
+  for (page in new) {
+    set_inputs(page, name = "all")
+    becomes(page, "greeting", "Goodbye, all!")
+  }
+}, ways = 1)
 
 test_every_way("a session whose visitor does nothing ends, whatever its app sends", function(start) {
   needs_shiny()

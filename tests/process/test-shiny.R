@@ -132,16 +132,53 @@ test("with two workers, each request finds the worker of its session", function(
   becomes(again, "greeting", "Hello, back!")
 })
 
-test("at a reload pages are told to come back, and the app is told of its end", function() {
+# A page with the process that computes for it.
+page_with_pid <- function(server, name) {
+  page <- shiny_page(server, c("pid", "greeting", "data"), name = name)
+  page$process <- as.integer(output_of(page, "pid"))
+  becomes(page, "greeting", paste0("Hello, ", name, "!"))
+  page
+}
+
+test("at a reload sessions go on in their processes until their visitors leave, and new ones begin in others", function() {
   needs_shiny()
   server <- serve(shiny_file, workers = 1)
-  page <- shiny_page(server, "greeting", name = "Ada")
-  becomes(page, "greeting", "Hello, Ada!")
+  page <- page_with_pid(server, "Ada")
+  for (generation in 2:3) {
+    send_signal(server$pid, tools::SIGHUP)
+    expect(logged(server, sprintf("generation %d serves", generation)), "it is not reloaded")
+    set_inputs(page, name = paste("Ada", generation))
+    becomes(page, "greeting", sprintf("Hello, Ada %d!", generation))
+    answer <- download(server, page)
+    expect(grepl("data of Ada", answer$body), "nothing of a session from before: ", answer$status, " ", answer$body)
+  }
+  other <- page_with_pid(server, "Grace")
+  expect(other$process != page$process, "a new session is in the old process")
+  expect(!any(grepl("^ended", notes(server))), "told of an end: ", toString(notes(server)))
+  close(page$con)
+  expect(noted_line(server, "^ended Ada 3$"), "not told: ", toString(notes(server)))
+  expect(within(function() !page$process %in% workers(server)), "the process is left")
+  expect(within(function() length(zygotes(server)) == 1L || is_spawned()), "its zygote is left")
+  expect(download(server, page)$status == "404", "a session that has ended")
+  set_inputs(other, name = "Grace too")
+  becomes(other, "greeting", "Hello, Grace too!")
+  # one whose process dies is told to come back
   send_signal(server$pid, tools::SIGHUP)
-  expect(identical(ws_code(page), 1012), "another code")
-  expect(noted_line(server, "^ended Ada$") && noted_line(server, "^stopped$"), "not told: ", toString(notes(server)))
-  page <- shiny_page(server, "greeting", name = "Grace")
-  becomes(page, "greeting", "Hello, Grace!")
+  expect(logged(server, "generation 4 serves"), "it is not reloaded")
+  send_signal(other$process, tools::SIGKILL)
+  expect(identical(ws_code(other), 1012), "another code")
+})
+
+test("a server that ends does not wait for sessions from before a reload", function() {
+  needs_shiny()
+  server <- serve(shiny_file, workers = 1)
+  page <- page_with_pid(server, "Ada")
+  send_signal(server$pid, tools::SIGHUP)
+  expect(logged(server, "generation 2 serves"), "it is not reloaded")
+  send_signal(server$pid, tools::SIGTERM)
+  expect(ws_code(page) %in% c(1001, 1012), "another code")
+  expect(identical(exit_status(server), 0L) || style != styles[[1L]], "another status")
+  expect(noted_line(server, "^ended Ada$"), "not told: ", toString(notes(server)))
 })
 
 test("a folder with ui.R and server.R, a program that calls runApp(), and an app below a path", function() {

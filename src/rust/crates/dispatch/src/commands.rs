@@ -24,6 +24,11 @@ pub trait Commands: Send + Sync {
     /// That request was taken back from the worker.
     fn gives_back(&self, _connection: u64) {}
 
+    /// How many sessions of visitors this worker has: they may go on when another app has taken over.
+    fn sessions_of(&self, _owner: Owner) -> usize {
+        0
+    }
+
     /// How many connections this worker has, of those that stay with one.
     fn kept_by(&self, _owner: Owner) -> usize {
         0

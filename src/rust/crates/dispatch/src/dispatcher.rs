@@ -121,6 +121,7 @@ impl Dispatcher {
                 for (_, worker) in &mut self.workers {
                     worker.drain_streams();
                 }
+                self.release_retired();
             }
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct Worker {
     runner: Option<Runner>,
     stats: Arc<WorkerStats>,
     pub retiring: bool,
+    /// by order, and not because another app has taken over
+    pub dismissed: bool,
     /// it has just answered the last request that it was meant to
     pub worn: bool,
     pub interrupted: Option<Interrupted>,
@@ -64,6 +66,7 @@ impl Worker {
             runner: seat.runner,
             stats: seat.stats,
             retiring: false,
+            dismissed: false,
             worn: false,
             interrupted: None,
             killed: false,

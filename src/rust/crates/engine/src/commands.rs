@@ -97,6 +97,10 @@ impl Commands for Commander {
         self.websockets.expects_no_more(connection);
     }
 
+    fn sessions_of(&self, owner: Owner) -> usize {
+        self.websockets.sessions_of(owner)
+    }
+
     fn kept_by(&self, owner: Owner) -> usize {
         self.websockets.kept_by(owner)
     }

@@ -147,6 +147,12 @@ impl Context {
         self.pool.is_known(this_thread())
     }
 
+    /// The app that a request of this I/O thread for this path is routed by: that of its session goes on for its
+    /// visitor.
+    pub(crate) fn app_for(&self, path: &str) -> Arc<Current> {
+        self.websockets.app_of(path).unwrap_or_else(|| self.app())
+    }
+
     /// The app that a request of this I/O thread is routed by.
     pub(crate) fn app(&self) -> Arc<Current> {
         self.pool.app(this_thread())

@@ -33,7 +33,10 @@ impl Supervisor {
             }
             self.retire(id);
         }
-        let sessions = Sessions::new(taken, self.most_workers());
+        // visitors of an app from before a reload go on in its workers, which take their part of the memory
+        let of_before = |worker: &WorkerHandle| !self.generations.is_current(worker.generation) && worker.pid.is_some();
+        let before = self.staff.iter().filter(|(_, worker)| of_before(worker)).count();
+        let sessions = Sessions::new(taken, self.most_workers().saturating_sub(before).max(1));
         self.recycling.set_sessions(sessions);
         self.server.pool().set_sessions(if sessions.have_room() { per_worker } else { SHARED_SESSIONS });
     }

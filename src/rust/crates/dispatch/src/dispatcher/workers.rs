@@ -168,8 +168,12 @@ impl Dispatcher {
                 worker.kill();
             }
         }
-        let free: Vec<usize> =
-            self.workers.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
+        let free: Vec<usize> = self
+            .workers
+            .iter()
+            .filter(|(_, s)| s.retiring && s.is_empty() && !self.is_visited(s))
+            .map(|(at, _)| at)
+            .collect();
         for at in free {
             let worker = self.workers.remove(at);
             self.commands.has_left(worker.owner());
@@ -184,6 +188,13 @@ impl Dispatcher {
             stays
         });
         self.count_workers();
+    }
+
+    /// Whether visitors go on in a worker whose app another has taken the place of, until they leave. A session, which
+    /// is a process, has the other app by then.
+    fn is_visited(&self, worker: &Worker) -> bool {
+        let goes_on = !self.draining && !worker.dismissed && !worker.killed && worker.pid().is_some();
+        goes_on && self.commands.sessions_of(worker.owner()) > 0
     }
 
     pub(super) fn count_workers(&self) {
@@ -224,7 +235,7 @@ impl Dispatcher {
         let Some(at) = self.find(worker) else { return };
         let worker = &mut self.workers[at];
         let generation = worker.generation;
-        worker.retiring = true;
+        (worker.retiring, worker.dismissed) = (true, true);
         worker.drain_streams();
         for of in [Of::R, Of::C] {
             let lane = self.workers[at].lane_mut(of);

@@ -59,7 +59,7 @@ pub enum Routed<'p> {
 /// Routes the request in the app that is served now. Its params go into `params`, which is empty.
 pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) -> Result<Routed<'p>, Failure> {
     let (head, path) = (&state.head, state.head.path());
-    let app = context.app();
+    let app = context.app_for(path);
     if !app.websockets.is_empty() && ws::is_wanted(head) {
         if let Some(websocket) = app.websockets.find(path, params).map_err(bad_path)?.cloned() {
             state.goes_to(app.target(websocket.number).counts_for);

@@ -1,6 +1,7 @@
 //! What handlers want done with WebSockets and rooms. How workers say it: `commands.rs` of the engine.
 
 use super::WebSockets;
+use crate::pool::Current;
 use bytes::Bytes;
 use dispatch::Owner;
 use exchange::{Packet, WebSocketCommands};
@@ -48,6 +49,16 @@ impl WebSockets {
     /// How many connections this worker has of its own, with those that it was asked to take.
     pub fn kept_by(&self, owner: Owner) -> usize {
         self.homes.count(owner)
+    }
+
+    /// How many sessions of visitors this worker has.
+    pub fn sessions_of(&self, owner: Owner) -> usize {
+        self.visits.count(owner)
+    }
+
+    /// The app that a request for this path is for, if that is the one of a session: it may be served to nobody else.
+    pub fn app_of(&self, path: &str) -> Option<Arc<Current>> {
+        self.homes.app_of_path(path)
     }
 
     /// The one worker that a request for this path is for, see `homes`.

@@ -1,6 +1,7 @@
 //! What every open WebSocket has: a name in the store, by which handlers know it, and a mailbox, into which they send.
 
 use super::WebSockets;
+use crate::context::Context;
 use dispatch::Owner;
 use httpd::ws::{Close, ToSend};
 use httpd::Connection;
@@ -66,16 +67,12 @@ pub struct AtHome {
 
 impl AtHome {
     /// One with this name, unless that is empty. `None` when that worker has left.
-    pub fn new(
-        websockets: Arc<WebSockets>,
-        owner: Owner,
-        generation: u32,
-        connection: u64,
-        name: &[u8],
-    ) -> Option<Self> {
+    pub fn new(context: &Context, owner: Owner, generation: u32, connection: u64, name: &[u8]) -> Option<Self> {
+        let websockets = context.websockets.clone();
         let is_there = websockets.homes.enter(owner, connection);
         if !name.is_empty() {
-            websockets.homes.name(owner, generation, connection, name);
+            let app = Some(context.app()).filter(|app| app.generation == generation);
+            websockets.homes.name(owner, generation, connection, name, app);
         }
         is_there.then_some(AtHome { websockets, owner, connection, name: name.into() })
     }

@@ -2,18 +2,20 @@
 //! know of a connection in the memory of their process. When such a worker ends, so do its connections.
 //!
 //! A connection may have a name, which its app has given to its client. A request with that name in its path is for the
-//! worker that has the connection: nothing of what it asks for is anywhere else.
+//! worker that has the connection: nothing of what it asks for is anywhere else. Nor does it concern another app that
+//! has taken over since: so a name keeps the app that its connection began with.
 //!
 //! A worker that is asked to take a connection counts as having it, so that of two that come at once each finds what
 //! the other was given.
 
+use crate::pool::Current;
 use admission::ms;
 use dispatch::Owner;
 use exchange::now;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A worker may end just after it has taken a client, and before that is known here. Long enough for that, and not for
 /// the system to use the number of a process again.
@@ -48,6 +50,15 @@ struct Named {
     owner: Owner,
     /// of the app that its worker has: another's routes have other numbers
     generation: u32,
+    /// that app; `None` if another had taken over before it had the name
+    app: Option<Arc<Current>>,
+}
+
+impl Inner {
+    fn named(&self, path: &str) -> Option<&Named> {
+        let mut segments = path.split('/').filter(|segment| NAME.contains(&segment.len()));
+        segments.find_map(|segment| self.names.get(segment.as_bytes()))
+    }
 }
 
 impl Homes {
@@ -95,11 +106,11 @@ impl Homes {
     }
 
     /// The connection of this worker has a name, unless that is none, or another's already.
-    pub fn name(&self, owner: Owner, generation: u32, connection: u64, name: &[u8]) {
+    pub fn name(&self, owner: Owner, generation: u32, connection: u64, name: &[u8], app: Option<Arc<Current>>) {
         let mut inner = self.inner();
         let is_there = inner.connections.get(&owner).is_some_and(|connections| connections.contains(&connection));
         if is_there && NAME.contains(&name.len()) {
-            inner.names.entry(name.into()).or_insert(Named { connection, owner, generation });
+            inner.names.entry(name.into()).or_insert(Named { connection, owner, generation, app });
         }
         self.named.store(inner.names.len(), Relaxed);
     }
@@ -110,9 +121,16 @@ impl Homes {
             return None;
         }
         let inner = self.inner();
-        let mut segments = path.split('/').filter(|segment| NAME.contains(&segment.len()));
-        let named = segments.find_map(|segment| inner.names.get(segment.as_bytes()))?;
+        let named = inner.named(path)?;
         (named.generation == generation).then_some(named.owner)
+    }
+
+    /// The app that a request for this path is for, if a segment of it is the name of a connection of it.
+    pub fn app_of_path(&self, path: &str) -> Option<Arc<Current>> {
+        if self.named.load(Relaxed) == 0 {
+            return None;
+        }
+        self.inner().named(path)?.app.clone()
     }
 
     /// It has ended, which was named so.
@@ -160,12 +178,12 @@ mod tests {
         let [one, two] = [Owner::Process(1), Owner::Process(2)];
         assert!(homes.enter(one, 10) && homes.enter(two, 20) && homes.enter(two, 21));
         let [first, second] = ["0123456789abcdef", "fedcba9876543210"];
-        homes.name(one, 1, 10, first.as_bytes());
-        homes.name(two, 1, 20, second.as_bytes());
+        homes.name(one, 1, 10, first.as_bytes(), None);
+        homes.name(two, 1, 20, second.as_bytes(), None);
         // neither a connection that is not there, nor a name that is short or taken
-        homes.name(two, 1, 10, b"0123456789abcde0");
-        homes.name(two, 1, 21, b"session");
-        homes.name(two, 1, 21, first.as_bytes());
+        homes.name(two, 1, 10, b"0123456789abcde0", None);
+        homes.name(two, 1, 21, b"session", None);
+        homes.name(two, 1, 21, first.as_bytes(), None);
         let owner = |path: &str| homes.of_path(path, 1);
         assert_eq!(owner("/session/0123456789abcdef/upload/1"), Some(one));
         assert_eq!(owner("/app/session/fedcba9876543210"), Some(two));

@@ -181,7 +181,7 @@ impl Waiting {
 /// The worker that a connection belongs to: it says so itself. `None` when it has left.
 fn home(said: &Bytes, to: To, open: &Open) -> Option<(Owner, AtHome)> {
     let (owner, name) = to.owner_of(said)?;
-    let home = AtHome::new(open.context.websockets.clone(), owner, to.generation(), open.identity.connection, name)?;
+    let home = AtHome::new(&open.context, owner, to.generation(), open.identity.connection, name)?;
     Some((owner, home))
 }
 

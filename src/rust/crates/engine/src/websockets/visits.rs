@@ -5,13 +5,22 @@ use super::WebSockets;
 use dispatch::Owner;
 use exchange::now;
 use observe::SessionStatus;
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See the module.
 #[derive(Default)]
-pub struct Visits(Mutex<BTreeMap<u64, Arc<Visit>>>);
+pub struct Visits(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    /// by their connections
+    all: BTreeMap<u64, Arc<Visit>>,
+    /// how many each worker has
+    by_owner: HashMap<Owner, usize>,
+}
 
 struct Visit {
     owner: Owner,
@@ -22,9 +31,31 @@ struct Visit {
 }
 
 impl Visits {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Visit>>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         // no code panics while holding this lock
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many this worker has.
+    pub fn count(&self, owner: Owner) -> usize {
+        self.open().by_owner.get(&owner).copied().unwrap_or(0)
+    }
+
+    fn begin(&self, connection: u64, visit: Arc<Visit>) {
+        let mut open = self.open();
+        *open.by_owner.entry(visit.owner).or_default() += 1;
+        open.all.insert(connection, visit);
+    }
+
+    fn end(&self, connection: u64) {
+        let mut open = self.open();
+        let Some(visit) = open.all.remove(&connection) else { return };
+        if let Entry::Occupied(mut count) = open.by_owner.entry(visit.owner) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 
     /// Each of them, with the process of its worker; `None` for the session that serves.
@@ -38,7 +69,7 @@ impl Visits {
             let (client, heard) = (visit.client.clone(), visit.heard.load(Relaxed));
             (pid, SessionStatus { client, age: seconds(visit.since), idle: seconds(heard) })
         };
-        self.all().values().map(session).collect()
+        self.open().all.values().map(session).collect()
     }
 }
 
@@ -53,7 +84,7 @@ impl Visiting {
     /// On this connection, of this worker.
     pub fn new(websockets: Arc<WebSockets>, connection: u64, owner: Owner, client: String) -> Self {
         let visit = Arc::new(Visit { owner, client, since: now(), heard: AtomicU64::new(now()) });
-        websockets.visits.all().insert(connection, visit.clone());
+        websockets.visits.begin(connection, visit.clone());
         Visiting { websockets, connection, visit }
     }
 
@@ -65,6 +96,6 @@ impl Visiting {
 
 impl Drop for Visiting {
     fn drop(&mut self) {
-        self.websockets.visits.all().remove(&self.connection);
+        self.websockets.visits.end(self.connection);
     }
 }
