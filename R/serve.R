@@ -212,6 +212,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
+  check_loaded_app_has_workers(given$workers, call)
   end_testing()
   if (can_replace()) {
     if (!serves_file() && same_settings(given)) {
@@ -288,6 +289,13 @@ announce <- function(settings, threads, workers, counts, block) {
     "drover listening on %s (%s)%s", and_list(server$places$urls), paste0(names(shown), "=", shown, collapse = ", "),
     if (block && isatty(stderr())) "; Ctrl-C stops" else ""
   ))
+}
+
+# An app in a file may be loaded when it is asked for. This one is there.
+check_loaded_app_has_workers <- function(workers, call) {
+  if (workers[[1L]] > 0L) return(invisible())
+  right <- "a single integer in 1..1024, or two, c(min, max) with 1 <= min <= max, or \"auto\""
+  stop_argument("workers", right, workers, call)
 }
 
 # As people gave it, from what as_workers() has made of it.

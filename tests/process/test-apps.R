@@ -202,6 +202,10 @@ test("a folder whose folders are apps has several; what is wrong is told before 
   wrong(c("[apps.shop]", "workers = \"0-0\""), "drover.toml:2: workers must be a whole number >= 1")
   wrong(c("[apps.shop]", "library = \"none\""), "the library of shop is no folder: ")
   wrong(c("[apps.shop]", "[apps.none]"), "the app none: cannot read .*none: No such file", 4L)
+  wrong(c("jobs_store = \"jobs.sqlite\"", "[apps.shop]", "[apps.blog]", "file = \"shop\""), "drover.toml:1: .*jobs_store.*is that of two apps|jobs_store: .* is that of two apps")
+  checked <- folder_of_apps(c("[apps.shop]", "env = { COLOUR = \"red\" }", "[apps.bad]"),
+    shop = c("stopifnot(Sys.getenv('COLOUR') == 'red')", app_called("shop")), bad = "stop('no database')")
+  shows(command("check", checked), 1L, c("^shop:$", "^bad:$"), "bad.*no database")
   config <- file.path(folder_of_apps("[apps.shop]", shop = app_called("shop")), "drover.toml")
   shows(command("dev", dirname(config)), 2L, NULL, "this command is for one app, and there are several, such as shop")
   shows(command("serve", file.path(dirname(config), "shop", "app.R"), "--config", config), 2L, NULL, "the settings file has several apps")

@@ -8,7 +8,7 @@ use crate::exit::{Code, Error};
 use crate::inherited;
 use crate::invocation::{Invocation, OfApp};
 use crate::notify;
-use crate::r::Recipe;
+use crate::r::{self, Recipe};
 use crate::serve::{addressee, found_by_commands, prepare, say_inherited, system, uploads, wake};
 use crate::signals::{self, Asked};
 use crate::terminal::{count, fail, say, write};
@@ -37,7 +37,7 @@ impl Prepared {
         let recipe = Recipe::new(&invocation.r, &invocation.file, invocation.kind.as_deref())
             .map_err(|e| Error::new(e.code, format!("the app {}: {}", app.name, e.message)))?;
         let recipe = recipe.with_args(&invocation.args).with_policies(&invocation.policies);
-        let recipe = recipe.with_surroundings(&app.env, app.library.as_deref());
+        let recipe = recipe.with_surroundings(r::surroundings(&app.env, app.library.as_deref()));
         let (notes, inbox) = unbounded_channel();
         let (settings, pool) = (invocation.settings(folder), invocation.pool.clone());
         Ok(Prepared { app: app.clone(), recipe, settings, pool, notes, inbox })

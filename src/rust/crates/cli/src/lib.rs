@@ -5,7 +5,7 @@
 //! prints, `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R
 //! and the package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what
 //! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `house` starts several
-//! `apps` of the settings file; `dev`, `watch` and
+//! `apps` of the settings file, which `several` makes of it; `dev`, `watch` and
 //! `written` are for the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it,
 //! by its standard streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and
 //! `replay` have the requests that they have failed, `jobs` their jobs, `bench` loads one, `http` is what it and
@@ -45,12 +45,14 @@ mod options;
 pub mod options;
 mod password;
 mod policies;
+mod processes;
 mod profiling;
 mod r;
 mod replay;
 mod restrict;
 mod said;
 mod serve;
+mod several;
 mod shown;
 mod signals;
 mod surroundings;
@@ -75,6 +77,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let invocation = match options::read(args) {
         Ok(Asked::Serve(invocation)) => invocation,
         Ok(Asked::Tool(tool)) => return end(&r::become_tool(&tool)),
+        Ok(Asked::Checks(checks)) => return check(&checks),
         Ok(Asked::Own(own)) => return carry_out(&own).map_or_else(|e| end(&e), |()| exit::SUCCESS),
         Err(e) => {
             // nowhere to complain when neither output can be written
@@ -117,6 +120,18 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
         Own::Install(args) => install::link(args),
         Own::HashPassword(args) => password::hash(args),
     }
+}
+
+/// Checks one app after the other. The exit code is that of the first that is wrong.
+fn check(apps: &[(String, tool::Tool)]) -> u8 {
+    let mut worst = exit::SUCCESS;
+    for (name, tool) in apps {
+        // before what R says
+        let _ = terminal::print(&format!("{name}:\n"));
+        let code = r::run_tool(tool).map_or_else(|e| end(&e), |status| u8::try_from(status).unwrap_or(1));
+        worst = if worst == exit::SUCCESS { code } else { worst };
+    }
+    worst
 }
 
 fn end(e: &exit::Error) -> u8 {

@@ -2,36 +2,35 @@
 //! key `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
-use crate::apps::{self, AppTable};
 use crate::bench::BenchArgs;
 use crate::blame::{self, usage};
 use crate::docker::DockerArgs;
 use crate::failed::FailedArgs;
-use crate::file::{self, File};
-use crate::given::{Given, Origin};
+use crate::file;
+use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
-use crate::invocation::{AppArgs, DevArgs, Invocation, OfApp};
+use crate::invocation::{AppArgs, DevArgs, Invocation};
 use crate::jobs::JobsArgs;
 use crate::manage::{ReloadArgs, ScaleArgs, StatusArgs, StopArgs};
 use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
-use crate::policies;
+use crate::processes;
 use crate::profiling::ProfileArgs;
 use crate::replay::ReplayArgs;
+use crate::several;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS, SERVING};
-use crate::tool::{about, loading, tool, AppOfTool, Program, Tool, KINDS};
+use crate::tool::{about, loading, tool, AppOfTool, Program, Tool};
 use crate::unit::UnitArgs;
-use crate::values::{self, Kind};
+use crate::values::Kind;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use supervisor::PoolOptions;
 use toml::Value;
 
 /// A web server for R.
@@ -230,6 +229,8 @@ pub enum Asked {
     Serve(Box<Invocation>),
     /// something that the package does
     Tool(Tool),
+    /// to check several apps, one after the other, by their names
+    Checks(Vec<(String, Tool)>),
     /// something that the program does by itself
     Own(Own),
 }
@@ -275,7 +276,7 @@ pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
 pub(crate) fn read_serving(args: Vec<OsString>) -> Result<Option<Box<Invocation>>, clap::Error> {
     Ok(match read(args)? {
         Asked::Serve(invocation) => Some(invocation),
-        Asked::Tool(_) | Asked::Own(_) => None,
+        Asked::Tool(_) | Asked::Checks(_) | Asked::Own(_) => None,
     })
 }
 
@@ -316,7 +317,7 @@ fn read_with(
         What::HashPassword(args) => return Ok(Asked::Own(Own::HashPassword(args))),
         What::Docker(docker) => return Ok(Asked::Tool(docker.tool())),
         What::Routes(app) => return asked_of(about("routes", app, Vec::new()), None),
-        What::Check(app) => return asked_of(about("check", app, Vec::new()), None),
+        What::Check(app) => return asked_to_check(app),
         What::Openapi(openapi) => return asked_of(openapi.tool(), None),
         What::Doctor(program) => return Ok(Asked::Tool(tool("doctor", None, program))),
         What::New(project) => return Ok(Asked::Tool(project.tool())),
@@ -335,7 +336,7 @@ fn read_with(
     // clap sees to it that there is one; that of a flag goes before one of a variable
     let path = app.file.or(app.named).unwrap_or_default();
     let mut file = file::read(app.config.as_deref(), &path).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
-    let tables = several(&path, &mut file, dev.is_some() || client.is_some())?;
+    let tables = several::tables(&path, &mut file, dev.is_some() || client.is_some())?;
     if let Some(path) = &file.path {
         notes.push(format!("settings are those of {}", path.display()));
     }
@@ -351,7 +352,7 @@ fn read_with(
     if dev.is_some() {
         given.suit_development();
     }
-    let pool = pool(&given)?;
+    let pool = processes::options(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
     let mut invocation = Invocation {
@@ -370,7 +371,7 @@ fn read_with(
         of_app: None,
         apps: Vec::new(),
     };
-    invocation.apps = tables.into_iter().map(|table| one_of_several(&invocation, table)).collect::<Result<_, _>>()?;
+    invocation.apps = several::invocations(&invocation, tables)?;
     // found out here, where it is an error and not a surprise
     invocation
         .read_settings(PathBuf::new())
@@ -378,97 +379,17 @@ fn read_with(
     Ok(Asked::Serve(Box::new(invocation)))
 }
 
-/// The apps that are meant, if they are several: those of the settings file, or of the folder.
-fn several(path: &Path, file: &mut File, for_one: bool) -> Result<Vec<AppTable>, clap::Error> {
-    let tables = std::mem::take(&mut file.apps);
-    let tables = if tables.is_empty() { apps::in_folder(path) } else { tables };
-    let wrong = |text: &str| Err(usage(ErrorKind::ValueValidation, text));
-    match tables.first() {
-        None if path.as_os_str().is_empty() => {
-            wrong("FILE is missing, and the settings file has no apps, such as [apps.shop]: one of them is required")
-        }
-        None => Ok(tables),
-        Some(one) if for_one => {
-            let text =
-                format!("this command is for one app, and there are several, such as {}: name its file", one.name);
-            wrong(&text)
-        }
-        Some(_) if !path.as_os_str().is_empty() && !path.is_dir() => {
-            let text = "the settings file has several apps: name its folder to serve them, or have --config name another one to serve FILE";
-            wrong(text)
-        }
-        Some(_) => Ok(tables),
+/// To load an app, or several, and say what is wrong.
+fn asked_to_check(app: AppOfTool) -> Result<Asked, clap::Error> {
+    match several::checks(&app)? {
+        checks if checks.is_empty() => asked_of(about("check", app, Vec::new()), None),
+        checks => Ok(Asked::Checks(checks)),
     }
-}
-
-/// One of several apps: what all have, and what its own table says.
-fn one_of_several(all: &Invocation, table: AppTable) -> Result<Invocation, clap::Error> {
-    let wrong = |text: String| usage(ErrorKind::ValueValidation, &text);
-    let mut given = all.given.of_app(&table.own);
-    surroundings::valve(&mut given)?;
-    let (below, path) = (all.given.text("base_path").unwrap_or_default(), table.base_path());
-    let base_path = format!("{}{path}", below.trim_end_matches('/'));
-    given.set_at("base_path", Value::String(base_path), Origin::File, table.at.clone());
-    if !table.hosts.is_empty() {
-        let hosts = table.hosts.iter().cloned().map(Value::String).collect();
-        given.set_at("allowed_hosts", Value::Array(hosts), Origin::File, table.at.clone());
-    }
-    let folder = if all.file.is_dir() { &*all.file } else { all.config.parent().unwrap_or(Path::new("")) };
-    let AppTable { name, at, file, kind, hosts, library, env, args, own, .. } = table;
-    let library = library.map(|library| folder.join(library));
-    if let Some(library) = library.as_ref().filter(|library| !library.is_dir()) {
-        return Err(wrong(format!("{at}: the library of {name} is no folder: {}", library.display())));
-    }
-    if let Some(kind) = kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
-        return Err(wrong(format!("{at}: kind must be one of: {}, not '{kind}'", KINDS.join(", "))));
-    }
-    let file = file.unwrap_or_else(|| PathBuf::from(&name));
-    let is_call = kind.as_deref() == Some("expression") || file.to_str().is_some_and(|text| text.contains("::"));
-    let file = if is_call { file } else { folder.join(file) };
-    let invocation = Invocation {
-        file,
-        kind,
-        args,
-        r: all.r.clone(),
-        pool: pool(&given)?,
-        notes: Vec::new(),
-        config: all.config.clone(),
-        sockets: None,
-        dev: None,
-        client: None,
-        policies: policies::both(&all.policies, &own.policies),
-        of_app: Some(OfApp { by_host: !hosts.is_empty(), name, env, library }),
-        apps: Vec::new(),
-        given,
-    };
-    let settings = invocation.read_settings(PathBuf::new()).map_err(|e| wrong(invocation.with_places(&e)))?;
-    settings.base_path().map_err(|e| wrong(format!("{at}: {}", e.replacen("base_path", "path", 1))))?;
-    Ok(invocation)
 }
 
 /// A command that loads its app.
 fn asked_of(tool: Tool, config: Option<&Path>) -> Result<Asked, clap::Error> {
     loading(tool, config).map(Asked::Tool).map_err(|e| usage(ErrorKind::ValueValidation, &e))
-}
-
-/// Options of the pool.
-fn pool(given: &Given) -> Result<PoolOptions, clap::Error> {
-    let usual = PoolOptions::default();
-    let (n_min, n_max) = match given.text("workers").map(values::workers) {
-        Some(Ok(workers)) => workers.bounds(),
-        _ => (given.count("n_min").unwrap_or(usual.n_min), given.count("n_max").unwrap_or(usual.n_max)),
-    };
-    let mut fields = given.fields(&["pool"]);
-    fields.remove("workers");
-    let mut timeouts = given.fields(&["timeouts"]);
-    fields.extend(["drain_delay", "graceful_timeout"].iter().filter_map(|name| timeouts.remove_entry(*name)));
-    let others: PoolOptions =
-        fields.try_into().map_err(|e: toml::de::Error| usage(ErrorKind::ValueValidation, e.message()))?;
-    let options = PoolOptions { n_min, n_max, ..others };
-    match options.check() {
-        Ok(()) => Ok(options),
-        Err(e) => Err(command().error(ErrorKind::ValueValidation, blame::with_places(&e, given))),
-    }
 }
 
 #[cfg(test)]
@@ -477,7 +398,7 @@ mod tests {
     use admission::Limits;
     use engine::OnClientGone;
     use std::path::Path;
-    use supervisor::Start;
+    use supervisor::{PoolOptions, Start};
 
     fn ask(args: &[&str]) -> Result<Asked, clap::Error> {
         let args = ["drover"].iter().chain(args).map(OsString::from).collect();

@@ -87,21 +87,9 @@ impl Recipe {
         })
     }
 
-    /// The same, with these variables, and packages that are found before others, except this one.
-    pub fn with_surroundings(mut self, env: &BTreeMap<String, String>, library: Option<&Path>) -> Recipe {
-        self.surroundings.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
-        if let Some(library) = library {
-            // relative to where this program was started, while R enters the folder of the app
-            let library = std::path::absolute(library).unwrap_or_else(|_| library.to_owned());
-            let mut known = self.surroundings.iter().rev().chain(self.env.iter().rev());
-            let others = known.find(|(name, _)| name == R_LIBS).map(|(_, value)| value.clone());
-            let others = others.or_else(|| env::var_os(R_LIBS)).unwrap_or_default();
-            let mut paths: Vec<PathBuf> = env::split_paths(&others).collect();
-            paths.insert(paths.len().min(1), library);
-            let joined = env::join_paths(paths).unwrap_or(others);
-            self.surroundings.push((R_LIBS.into(), joined));
-        }
-        self
+    /// The same, of one of several apps.
+    pub fn with_surroundings(self, surroundings: Vec<(OsString, OsString)>) -> Recipe {
+        Recipe { surroundings, ..self }
     }
 
     /// The same, and the app has these arguments.
@@ -163,6 +151,22 @@ impl Recipe {
         env.push((POLICIES.into(), self.policies.clone().into()));
         Source::Command { program: self.program.clone().into(), args, env }
     }
+}
+
+/// The variables of one of several apps: its own, and one by which R finds the packages of a library before others,
+/// except this one.
+pub(crate) fn surroundings(own: &BTreeMap<String, String>, packages: Option<&Path>) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> = own.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    if let Some(packages) = packages {
+        // relative to where this program was started, while R enters the folder of the app
+        let packages = std::path::absolute(packages).unwrap_or_else(|_| packages.to_owned());
+        let others = own.get(R_LIBS).map(OsString::from).or_else(|| env::var_os(R_LIBS)).unwrap_or_default();
+        let first = library().map(|(_, paths)| paths);
+        let mut paths: Vec<PathBuf> = env::split_paths(first.as_ref().unwrap_or(&others)).collect();
+        paths.insert(usize::from(first.is_some()).min(paths.len()), packages);
+        all.push((R_LIBS.into(), env::join_paths(paths).unwrap_or(others)));
+    }
+    all
 }
 
 /// Becomes an R process that carries out a command. Returns when it cannot.
