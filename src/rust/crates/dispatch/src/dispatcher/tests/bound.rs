@@ -125,3 +125,72 @@ async fn connections_that_stay_with_a_worker_are_spread() {
     assert_eq!(dispatcher.worker_for(0, of(0, 1)).map(|choice| choice.at), Some(1));
     assert_eq!(dispatcher.worker_for(0, Submission { opens: Some(1), ..of(0, 1) }).map(|choice| choice.at), Some(0));
 }
+
+/// Workers of two processes, of the first generation, the first of which has so many sessions of visitors.
+fn two_of_which_one_is_visited(
+    dispatcher: &mut Dispatcher,
+) -> (Arc<std::sync::atomic::AtomicUsize>, Vec<shm::WorkerEnd>) {
+    struct Visited(Arc<std::sync::atomic::AtomicUsize>);
+    impl Commands for Visited {
+        fn execute(&self, _: Bytes, _: &dyn Fn() -> Later) -> Option<Vec<u8>> {
+            None
+        }
+        fn sessions_of(&self, owner: Owner) -> usize {
+            if owner == Owner::Process(101) {
+                self.0.load(Relaxed)
+            } else {
+                0
+            }
+        }
+    }
+    let sessions = Arc::new(std::sync::atomic::AtomicUsize::new(2));
+    dispatcher.commands = Arc::new(Visited(sessions.clone()));
+    let mut workers = Vec::new();
+    for pid in [101, 102] {
+        let (end, worker) = shm::pair(None).unwrap();
+        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
+        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
+        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: None, runner, stats: Arc::default() };
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        workers.push(worker);
+    }
+    (sessions, workers)
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_goes_on_for_its_visitors_when_another_app_has_taken_over() {
+    let (mut dispatcher, pool) = dispatcher();
+    let mut events = pool.events().unwrap();
+    let (sessions, workers) = two_of_which_one_is_visited(&mut dispatcher);
+    dispatcher.apply(PoolOrder::Add(2));
+    dispatcher.apply(PoolOrder::Switch(2));
+    assert_eq!((events.try_recv(), events.try_recv().is_err()), (Ok(PoolEvent::Retired(102)), true));
+    // what is for it alone is handed to it, and nothing else
+    let bound = Submission { counts: false, owner: Some(Owner::Process(101)), ..of(0, 1) };
+    let key = dispatcher.submit(bound, |message| message.push(7));
+    assert!(dispatcher.collect(key, Waker::noop()).is_none() && !workers[0].requests.is_empty());
+    let other = dispatcher.submit(of(0, 1), |message| message.push(7));
+    assert!(matches!(dispatcher.collect(other, Waker::noop()), Some(Outcome::Stale)));
+    dispatcher.withdraw(key);
+    // one of two visitors leaves, and then the other
+    for (left, events_of_end) in [(1, 0), (0, 2)] {
+        sessions.store(left, Relaxed);
+        dispatcher.expire();
+        let told: Vec<PoolEvent> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+        assert_eq!(told.len(), events_of_end, "{told:?}");
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn visitors_keep_no_worker_that_is_to_go_by_order_or_with_the_server() {
+    for order in [|| PoolOrder::Retire(101), || PoolOrder::Drain] {
+        let (mut dispatcher, pool) = dispatcher();
+        let mut events = pool.events().unwrap();
+        let (_sessions, _workers) = two_of_which_one_is_visited(&mut dispatcher);
+        dispatcher.apply(PoolOrder::Add(2));
+        dispatcher.apply(PoolOrder::Switch(2));
+        assert_eq!((events.try_recv(), events.try_recv().is_err()), (Ok(PoolEvent::Retired(102)), true));
+        dispatcher.apply(order());
+        assert_eq!(events.try_recv(), Ok(PoolEvent::Retired(101)));
+    }
+}
