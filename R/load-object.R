@@ -58,7 +58,8 @@ app_from <- function(app, source) {
 #' `ws$onClose(function())`, which add a function each; `ws$send(message)`, a string or a raw vector; and
 #' `ws$close(code = 1000L, reason = "")`. A message is a string, or a raw vector where `binary` is `TRUE`, or where the
 #' text has a NUL in it. The connection belongs to the worker that took it: all its functions are
-#' called there, and when that worker ends it is closed with code 1012, for its client to connect again. An error closes
+#' called there, and when that worker ends it is closed with code 1012, for its client to connect again. Requests of
+#' the same browser go to that worker, too, by a cookie: see `affinity` of [dr_serve()]. An error closes
 #' it with code 1011. A message may be as long as a body, `max_body` of [dr_limits()], up to 64 MB; other limits, and
 #' origins, are those of [dr_ws()] without arguments.
 #'

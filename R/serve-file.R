@@ -59,7 +59,8 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    forwarded_fields = c("x-forwarded", "forwarded"), base_path = NULL, base_path_field = NULL,
                    underscores_in_headers = NULL,
                    proxy_protocol = NULL, compress = TRUE, decompress = FALSE, response_headers = NULL,
-                   plumber = c("fast", "full", "verify"), on_client_gone = NULL,
+                   plumber = c("fast", "full", "verify"), affinity = c("auto", "none", "cookie"),
+                   on_client_gone = NULL,
                    on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                    tls = NULL,
                    kind = c("auto", "script", "plumber", "annotations", "rds", "expression"), args = character()) {

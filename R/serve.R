@@ -154,6 +154,10 @@
 #'   without its steps, which gives the same answers. `"full"`: all with them. `"verify"`: simple ones both ways, so
 #'   handlers run twice; clients get plumber's answer, and the log says where the other one differs. `drover check`
 #'   tells which are simple.
+#' @param affinity Which of several worker processes has the requests of a client. `"none"`: any that is free.
+#'   `"cookie"`: the one that had its first, by a cookie that names it (`drover-worker`), for apps that keep what they
+#'   know of a visitor in variables of R; when that worker has ended, another. `"auto"`: by a cookie for apps of httpuv
+#'   with WebSockets, which belong to the worker that took them, and any for all others.
 #' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its
 #'   end, or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers
 #'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish, and so do those of
@@ -204,7 +208,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      forwarded_fields = c("x-forwarded", "forwarded"), base_path = NULL, base_path_field = NULL,
                      underscores_in_headers = NULL,
                      proxy_protocol = NULL, compress = TRUE, decompress = FALSE, response_headers = NULL,
-                     plumber = c("fast", "full", "verify"), on_client_gone = NULL,
+                     plumber = c("fast", "full", "verify"), affinity = c("auto", "none", "cookie"),
+                     on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                      tls = NULL) {
   call <- sys.call()

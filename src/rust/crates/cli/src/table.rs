@@ -9,7 +9,7 @@ pub(crate) const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
 
 /// Settings of the first group that `drover mcp` does not take, as those of TLS: they say where and how clients connect
 /// to a server, and its only one is itself.
-const OF_CONNECTIONS: [&str; 19] = [
+const OF_CONNECTIONS: [&str; 20] = [
     "host",
     "port",
     "errors",
@@ -29,6 +29,7 @@ const OF_CONNECTIONS: [&str; 19] = [
     "compress",
     "decompress",
     "response_headers",
+    "affinity",
 ];
 
 /// Settings that all apps of a server have in common: where it listens, what it does before it knows for which app a

@@ -7,8 +7,9 @@ use std::os::fd::OwnedFd;
 
 /// What came of a request.
 pub enum Outcome {
-    /// the worker's reply, a message of `wire`, and the file with its body when that is long
-    Reply(Bytes, Option<OwnedFd>),
+    /// the worker's reply, a message of `wire`, and the file with its body when that is long; and the worker, if it is
+    /// a process
+    Reply(Bytes, Option<OwnedFd>, Option<i32>),
     /// the head of its reply, such a message too, and the body, which is still to come
     Stream(Bytes, PipeReader),
     /// its handler goes on, and has said this, a message of `wire`: the ticket has more to tell. Only of a submission

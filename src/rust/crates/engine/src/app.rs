@@ -3,6 +3,7 @@
 
 use crate::assets::{Folder, Mounts, WholeFiles};
 use crate::config::{AppConfig, JobPart, MountConfig, OnClientGone, RouteConfig, Settings};
+use crate::edge::affinity::{Affinity, AffinityWanted};
 use crate::edge::docs::Description;
 use crate::edge::policies::Policies;
 use crate::edge::types::{Bounds, Types};
@@ -41,6 +42,8 @@ pub struct App {
     pub(crate) natives: Option<Natives>,
     /// longest wait for a thread of theirs, in ms
     pub(crate) queue_timeout: u64,
+    /// how clients are kept with their workers; `None` where any worker will do
+    pub(crate) affinity: Option<Affinity>,
     targets: Vec<Target>,
     /// what the routes declare, by their numbers
     types: Vec<Option<Types>>,
@@ -85,6 +88,19 @@ impl Target {
             Some(told) => told == OnClientGone::Interrupt,
             None => matches!(*method, Method::GET | Method::HEAD),
         }
+    }
+}
+
+/// Whether clients are to be kept with their workers. Sessions of visitors have names for that.
+fn wants_affinity(settings: &Settings, config: &AppConfig) -> bool {
+    let is_kept = |route: &RouteConfig| {
+        route.runs == Runs::R
+            && route.websocket.as_ref().is_some_and(|websocket| websocket.is_kept && !websocket.is_session)
+    };
+    match settings.affinity {
+        AffinityWanted::Cookie => true,
+        AffinityWanted::None => false,
+        AffinityWanted::Auto => config.routes.iter().any(is_kept),
     }
 }
 
@@ -181,6 +197,7 @@ impl App {
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
             websockets: WebSocketRoutes::new(of_websockets.build(), websockets.collect()),
+            affinity: wants_affinity(settings, config).then(Affinity::new).transpose()?,
             targets,
             types,
             hints,

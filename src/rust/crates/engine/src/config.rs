@@ -3,6 +3,7 @@
 
 use crate::development::Development;
 use crate::edge::access_log::AccessLogFormat;
+use crate::edge::affinity::AffinityWanted;
 use crate::edge::base_path::{self, BasePath};
 use crate::edge::compress::CompressConfig;
 use crate::edge::decompress::DecompressConfig;
@@ -73,6 +74,9 @@ pub struct Settings {
     /// whether figures are counted, and told at `/metrics`
     #[serde(default)]
     pub metrics: bool,
+    /// whether the requests of a client go to the worker that had its first
+    #[serde(default)]
+    pub affinity: AffinityWanted,
     /// what becomes of handlers whose clients have gone; `None`: it depends on the method
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,

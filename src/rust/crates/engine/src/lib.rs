@@ -42,6 +42,7 @@ pub use config::{
 };
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
+pub use edge::affinity::AffinityWanted;
 pub use edge::auth::config::{
     AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, OidcConfig, SchemeConfig, Scopes,
     TokensConfig,

@@ -56,6 +56,16 @@ impl Sealer {
         Ok(Sealer { keys, name: name.to_owned(), longest: LONGEST_COOKIE })
     }
 
+    /// For the cookie of this name, with a key that nobody else has.
+    ///
+    /// # Errors
+    /// When the system has no random bytes to give.
+    pub fn with_new_key(name: &str) -> Result<Self, String> {
+        let mut key = vec![0; SHORTEST_KEY];
+        rand::fill(&mut key).map_err(|_| "there are no random bytes".to_owned())?;
+        Sealer::new(name, &[key])
+    }
+
     /// The same for texts that are no cookies, and may have up to `longest` bytes when they are sealed.
     #[must_use]
     pub fn up_to(mut self, longest: usize) -> Self {

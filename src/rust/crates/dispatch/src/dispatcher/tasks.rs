@@ -105,7 +105,7 @@ impl Dispatcher {
             self.log.line(Level::Warn, &format!("a task of dr_async() {why}{of_worker}"));
         };
         let (ended, value) = match outcome {
-            Outcome::Reply(message, file) => match value_of(&message, file) {
+            Outcome::Reply(message, file, _) => match value_of(&message, file) {
                 Some(value) => (Ended::Ran, value),
                 None => (Ended::Failed, Vec::new()),
             },

@@ -62,7 +62,7 @@ impl Dispatcher {
                     self.workers[at].count(micros, status);
                     self.took(at, request.route, micros);
                     self.may_begin_session(at, request.key, status);
-                    self.settle(request.key, Outcome::Reply(message, file));
+                    self.settle(request.key, Outcome::Reply(message, file, self.workers[at].pid()));
                 }
                 Said::Head { request, message } => self.begin_stream(at, of, request, message),
                 Said::End { request, micros } => {

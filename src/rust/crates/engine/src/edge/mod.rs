@@ -6,6 +6,7 @@
 //! and does not have to be free.
 
 pub mod access_log;
+pub mod affinity;
 pub mod auth;
 pub mod base_path;
 pub mod cache;

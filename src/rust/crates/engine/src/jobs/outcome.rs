@@ -53,7 +53,7 @@ impl Ended {
 pub async fn end_of(outcome: Outcome) -> Ended {
     let of_worker = |pid: Option<i32>| pid.map(|pid| format!(", worker {pid}")).unwrap_or_default();
     let replied = match outcome {
-        Outcome::Reply(message, file) => from_reply(message, file, &Method::GET, &Fields::default()),
+        Outcome::Reply(message, file, _) => from_reply(message, file, &Method::GET, &Fields::default()),
         Outcome::Stream(head, reader) => from_head(&head, reader),
         Outcome::Late(Late::Running(over), pid) => {
             return Ended::failed("it took too long", format!("it took too long: {over}{}", of_worker(pid)), true);

@@ -1,6 +1,6 @@
 //! Phase 7: what every response has in common, and how what handlers and workers say becomes one.
 //!
-//! Runs: links of the route · sessions are sealed · the cache keeps it · a place for an open file · failures become
+//! Runs: links of the route · the cookie that names a worker · sessions are sealed · the cache keeps it · a place for an open file · failures become
 //! responses, and lines of the log · failed requests are kept · fields of policies · bodies of `HEAD`, 204, 205 and 304
 //! are left out.
 
@@ -12,9 +12,10 @@ use super::Responded;
 use crate::context::Context;
 use crate::natives::Settled;
 use crate::respond::{failure, from_answer, from_stream, Replied};
-use ::http::header::STRICT_TRANSPORT_SECURITY;
+use ::http::header::{SET_COOKIE, STRICT_TRANSPORT_SECURITY};
 use ::http::{Method, StatusCode};
 use admission::Late;
+use dispatch::Owner;
 use exchange::Answer;
 use grammar::hex;
 use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role, REQUEST_ID};
@@ -26,6 +27,7 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
     // before the cache sees it: its links are kept, and a response that sets a session is one client's
     if let Ok(response) = &mut answer {
         add_links(state, response);
+        keep_worker(state, response, context);
         if let Err(why) = policies::keep_session(state, response) {
             answer = Err(internal(state, context, why));
         }
@@ -88,6 +90,20 @@ fn add_links(state: &State, response: &mut Response) {
     let status = response.status;
     if (status.is_success() || status.is_redirection()) && status != StatusCode::NOT_MODIFIED {
         links.add_to(&mut response.fields);
+    }
+}
+
+/// The client's next requests are for the worker that has answered this one, where the app wants that and there is a
+/// choice.
+fn keep_worker(state: &State, response: &mut Response, context: &Context) {
+    let Some(pid) = state.answerer().filter(|_| context.pool().ready() > 1) else { return };
+    let app = context.app_for(state.head.path());
+    let Some(affinity) = app.affinity.as_ref() else { return };
+    if affinity.owner(&state.head) == Some(Owner::Process(pid)) {
+        return;
+    }
+    if let Some(cookie) = affinity.cookie(pid, state.is_https(), state.head.base_path()) {
+        response.fields.add(&SET_COOKIE, cookie);
     }
 }
 

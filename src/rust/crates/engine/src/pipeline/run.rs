@@ -16,7 +16,7 @@ use crate::view::View;
 use crate::websockets::{self, Begun, Opening, WebSocketRoute, Whose};
 use ::http::StatusCode;
 use bytes::Bytes;
-use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
+use dispatch::{Origin, Outcome, Owner, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, EarlyHints, Failure, Received};
 use identity::Who;
@@ -159,7 +159,8 @@ pub async fn word(state: &State, ticket: &mut Ticket) -> Outcome {
 /// What the queue, or a worker, says in the end; `None` as for [`outcome`].
 pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Responded> {
     Some(match outcome {
-        Outcome::Reply(message, spooled) => {
+        Outcome::Reply(message, spooled, pid) => {
+            state.answered_by(pid);
             state.ran(wire::Reply::peek(&message).0);
             replied(state, from_reply(message, spooled, &state.head.method, &state.head.fields), context)
         }
@@ -239,7 +240,8 @@ fn open(
     context: &Arc<Context>,
 ) -> Step {
     let from = Whose { connection: state.connection().clone(), forwarded: state.forwarded().cloned() };
-    match websockets::begin(view, from, websocket, route.app.generation, context) {
+    let preferred = if websocket.is_kept() { preferred(state, route) } else { None };
+    match websockets::begin(view, from, websocket, (route.app.generation, preferred), context) {
         Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
         Ok(Begun::Refused(answer)) => Step::Answer(answered(state, answer, context)),
         Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),
@@ -248,10 +250,17 @@ fn open(
     }
 }
 
+/// The worker that has had the client's requests so far, by its cookie. It is asked once: should it have gone, the
+/// request is routed again, and goes to any.
+fn preferred(state: &State, route: &Route<'_>) -> Option<Owner> {
+    let affinity = route.app.affinity.as_ref()?;
+    state.may_prefer().then(|| affinity.owner(&state.head)).flatten()
+}
+
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let owner = if route.target.runs == Runs::R {
-        context.websockets.owner_of(&route.path, route.app.generation)
+        context.websockets.owner_of(&route.path, route.app.generation).or_else(|| preferred(state, route))
     } else {
         None
     };

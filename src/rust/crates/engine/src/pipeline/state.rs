@@ -18,6 +18,7 @@ use identity::Who;
 use observe::metrics as counted;
 use observe::{with_names, Level};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -43,6 +44,10 @@ pub struct State {
     pub heard: OnceLock<Heard>,
     /// the links that its route tells clients of, once it was handed to its handler: its response has them, too
     pub links: OnceLock<Arc<EarlyHints>>,
+    /// the process that has answered it; 0 for none
+    answered_by: AtomicI32,
+    /// whether the worker that it prefers has been asked
+    has_preferred: AtomicBool,
     /// where failed requests are kept: what is to be kept of it. Locked only because the runtime asks for `Sync`.
     asked: Mutex<Option<Box<Asked>>>,
 }
@@ -106,6 +111,8 @@ impl State {
             making: OnceLock::new(),
             heard: OnceLock::new(),
             links: OnceLock::new(),
+            answered_by: AtomicI32::new(0),
+            has_preferred: AtomicBool::new(false),
             asked: Mutex::default(),
         }
     }
@@ -141,8 +148,25 @@ impl State {
             making: OnceLock::new(),
             heard: OnceLock::new(),
             links: OnceLock::new(),
+            answered_by: AtomicI32::new(0),
+            has_preferred: AtomicBool::new(false),
             asked: Mutex::default(),
         }
+    }
+
+    /// A worker has answered it: this process, if it is one.
+    pub fn answered_by(&self, pid: Option<i32>) {
+        self.answered_by.store(pid.unwrap_or(0), Relaxed);
+    }
+
+    /// The process that has answered it.
+    pub fn answerer(&self) -> Option<i32> {
+        Some(self.answered_by.load(Relaxed)).filter(|pid| *pid != 0)
+    }
+
+    /// Whether it may go to the worker that it prefers: `true` once.
+    pub fn may_prefer(&self) -> bool {
+        !self.has_preferred.swap(true, Relaxed)
     }
 
     /// The connection that it came by.

@@ -194,7 +194,7 @@ impl Open {
     /// `false` when it has to be handed over again.
     fn is_done(&mut self, id: u64, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Reply(reply, _) => {
+            Outcome::Reply(reply, ..) => {
                 if let Some(state) = state_of(&reply) {
                     self.state = state;
                 }

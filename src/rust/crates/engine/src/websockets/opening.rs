@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::respond::fields_of;
 use crate::view::View;
 use bytes::Bytes;
-use dispatch::{Outcome, Owner, Runs, Ticket};
+use dispatch::{Outcome, Owner, Runs, Submission, Ticket};
 use exchange::{Answer, RequestView as _};
 use http::header::TRANSFER_ENCODING;
 use http::StatusCode;
@@ -60,7 +60,8 @@ struct Waiting {
     to: To,
 }
 
-/// A client wants a WebSocket of this route.
+/// A client wants a WebSocket of this route, of this generation of the app; of the worker that is preferred, as long as
+/// that is there.
 ///
 /// # Errors
 /// Why it gets none.
@@ -68,7 +69,7 @@ pub fn begin(
     view: &View<'_, '_>,
     from: Whose,
     route: &Arc<WebSocketRoute>,
-    generation: u32,
+    (generation, preferred): (u32, Option<Owner>),
     context: &Arc<Context>,
 ) -> Result<Begun, Failure> {
     let config = &route.config;
@@ -119,7 +120,7 @@ pub fn begin(
     let to = To::any(route, generation);
     let mut event = Vec::new();
     connect.encode(&mut event);
-    let submission = to.submission(view.id(), connection, &from, true);
+    let submission = Submission { owner: preferred, ..to.submission(view.id(), connection, &from, true) };
     let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_WEBSOCKET, BodyRef::Inline(&event), out));
     let Some(ticket) = ticket else { return Ok(Begun::Full) };
     watch_closely();
@@ -161,8 +162,8 @@ impl Drop for Opening {
 impl Waiting {
     fn came(self, outcome: Outcome) -> Result<Made, Outcome> {
         let Waiting { handshake, mut open, route, to, .. } = self;
-        let Outcome::Reply(message, file) = outcome else { return Err(outcome) };
-        let Some(said) = consent(&message) else { return Err(Outcome::Reply(message, file)) };
+        let Outcome::Reply(message, file, pid) = outcome else { return Err(outcome) };
+        let Some(said) = consent(&message) else { return Err(Outcome::Reply(message, file, pid)) };
         if route.is_kept() {
             let (owner, home) = home(&said, to, &open).ok_or(Outcome::WorkerDied(None))?;
             if route.config.is_session {

@@ -11,6 +11,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
     Settings {
         name: None,
         by_host: false,
+        affinity: Default::default(),
         host: vec!["127.0.0.1".into()],
         port: 0,
         threads,
