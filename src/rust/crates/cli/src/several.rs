@@ -1,5 +1,5 @@
-//! Several apps of one server, from what the program was told: each as if it were the only one. Neighbours: `apps`, their
-//! tables; `options`, which asks here; `house`, which serves them.
+//! Several apps of one server, from what the program was told: each as if it were the only one. Neighbours: `apps`,
+//! their tables; `options`, which asks here; `house`, which serves them.
 
 use crate::apps::{self, AppTable};
 use crate::blame::usage;

@@ -1,6 +1,6 @@
-//! A cookie by which the requests of a browser go to the worker that had its first: for apps that keep what they know of
-//! a visitor in R. It names a process of this generation of the app, and is sealed: no client can name another's. Once
-//! that process has gone, any other has the request, and the cookie names that one.
+//! A cookie by which the requests of a browser go to the worker that had its first: for apps that keep what they know
+//! of a visitor in R. It names a process of this generation of the app, and is sealed: no client can name another's.
+//! Once that process has gone, any other has the request, and the cookie names that one.
 //!
 //! Neighbours: `pipeline/run`, which asks for the worker, and `pipeline/response`, which sets the cookie;
 //! `websockets/homes`, for sessions that have names of their own.
