@@ -1,8 +1,8 @@
 //! Phase 7: what every response has in common, and how what handlers and workers say becomes one.
 //!
-//! Runs: links of the route · the cookie that names a worker · sessions are sealed · the cache keeps it · a place for an
-//! open file · failures become responses, and lines of the log · failed requests are kept · fields of policies · bodies
-//! of `HEAD`, 204, 205 and 304 are left out.
+//! Runs: links of the route · the cookie that names a worker · sessions are sealed · the cache keeps it · a place for
+//! an open file · failures become responses, and lines of the log · failed requests are kept · fields of policies ·
+//! bodies of `HEAD`, 204, 205 and 304 are left out.
 
 use super::end::{refuses, Answered};
 use super::failed;
