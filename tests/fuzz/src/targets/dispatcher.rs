@@ -356,7 +356,7 @@ impl World {
                 Poll::Ready(outcome) => {
                     assert!(was_woken, "{} has its outcome, and was not told", asked.number);
                     match outcome {
-                        Outcome::Reply(message, _) => is_its_own(asked.number, &message),
+                        Outcome::Reply(message, ..) => is_its_own(asked.number, &message),
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
                         Outcome::OfItself(_) => panic!("no request comes from a socket"),

@@ -10,8 +10,8 @@ use crate::invocation::{Invocation, OfApp};
 use crate::notify;
 use crate::r::{self, Recipe};
 use crate::serve::{addressee, found_by_commands, prepare, say_inherited, system, uploads, wake};
-use crate::signals::{self, Asked};
-use crate::terminal::{count, fail, say, write};
+use crate::signals;
+use crate::terminal::{count, fail, write};
 use engine::{Settings, Uploads};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -62,7 +62,7 @@ pub(crate) fn serve(options: &Invocation) -> Result<(), Error> {
         // before anything is started: a signal must not end the program with processes left to themselves
         signals::listen(move |signal| {
             let told = all.iter().filter(|notes| notes.send(Note::Signal(signal)).is_ok());
-            told.count() > 0 || signal == Asked::ReopenLog
+            told.count() > 0
         })
         .map_err(system)?;
         let addressees = apps.iter().map(|app| addressee(Some(app.app.name.clone()), &app.notes)).collect();
@@ -90,9 +90,7 @@ async fn run(options: &Invocation, settings: Settings, apps: Vec<Prepared>) -> R
     let width = apps.iter().map(|app| app.app.name.len()).max().unwrap_or(0);
     let mut attendants = JoinSet::new();
     for (at, (app, service)) in apps.into_iter().zip(services).enumerate() {
-        let Prepared { app: OfApp { name, by_host, .. }, recipe, settings, pool, notes, inbox } = app;
-        // the supervisor has the last one: its end is told by that
-        drop(notes);
+        let Prepared { app: OfApp { name, by_host, .. }, recipe, settings, pool, notes: _, inbox } = app;
         let banner = Banner::new(recipe.app().to_string_lossy().into_owned(), &settings, &pool);
         let host = settings.allowed_hosts.first().filter(|_| by_host);
         let url = house.addresses().first().map(|address| banner.url(address)).unwrap_or_default();
@@ -116,9 +114,6 @@ async fn run(options: &Invocation, settings: Settings, apps: Vec<Prepared>) -> R
             // the panic hook has printed why
             Err(e) => worst = worst.and(Err(Error::new(Code::System, e.to_string()))),
         }
-    }
-    if worst.is_err() {
-        say("no app is left");
     }
     worst
 }

@@ -4,7 +4,7 @@ use crate::inbox::Command;
 use crate::outlet::Wake;
 use crate::service::{Prepared, Service};
 use crate::{PoolOptions, Source};
-use engine::{Address, Log, Server, Settings, StartError};
+use engine::{Address, Server, Settings, StartError};
 use shm::Alarm;
 use std::fmt;
 use std::sync::mpsc::Sender;
@@ -77,10 +77,5 @@ impl House {
     /// Where it listens for others than clients, by the names of the settings.
     pub fn apart(&self) -> Vec<(&'static str, String)> {
         self.0.apart()
-    }
-
-    /// Has files of logs opened again, after they were moved.
-    pub fn reopen_log(&self) {
-        self.0.logs().iter().for_each(Log::reopen);
     }
 }

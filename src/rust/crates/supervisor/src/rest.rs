@@ -65,11 +65,16 @@ impl Supervisor {
         }
     }
 
-    /// All ends: nobody waits for an app that is not there.
+    /// All is about to end: nobody waits for an app that is not there.
     pub(crate) fn rests_for_good(&self, now: Instant) {
         if self.options.loads_on_request() && self.generations.current().is_none() {
-            self.server.pool().has_failed(Self::after(now, LONGEST));
+            self.ends_for_good(now);
         }
+    }
+
+    /// Nobody waits for this app any more.
+    pub(crate) fn ends_for_good(&self, now: Instant) {
+        self.server.pool().has_failed(Self::after(now, LONGEST));
     }
 
     /// An app that has had no worker left for want of requests has no zygote either.

@@ -118,6 +118,8 @@ impl Supervisor {
             self.wait();
             self.look_at_clock(Instant::now());
         };
+        // of several apps the others may go on
+        self.ends_for_good(Instant::now());
         let Supervisor { server, reports, .. } = self;
         // the port is free when the end is told
         drop(server);
