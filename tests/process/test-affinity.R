@@ -57,6 +57,8 @@ test("WebSockets of an app of httpuv are with the worker that had the page, and 
   }
   server <- serve(app, workers = 1)
   expect(!length(worker_cookie(ask(server, "/pid"))), "a cookie of the only worker")
+  server <- serve(app, workers = "1-2")
+  expect(length(worker_cookie(ask(server, "/pid"))) == 1L, "no cookie of the first of several workers")
   server <- serve(app, workers = 2, affinity = "none")
   expect(!length(worker_cookie(ask(server, "/pid"))), "a cookie that is not wanted")
   server <- serve(app_that_tells(), workers = 2)

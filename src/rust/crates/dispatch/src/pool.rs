@@ -277,6 +277,11 @@ impl Pool {
         let _ = self.0.events.send(PoolEvent::Wanted);
     }
 
+    /// Whether requests have a choice among workers, or will have when there are more of them.
+    pub fn has_choice(&self) -> bool {
+        self.ready() > 1 || self.0.growable.load(Ordering::Relaxed)
+    }
+
     /// Workers that are attached.
     pub fn ready(&self) -> usize {
         self.0.ready.load(Ordering::Relaxed)

@@ -96,7 +96,7 @@ fn add_links(state: &State, response: &mut Response) {
 /// The client's next requests are for the worker that has answered this one, where the app wants that and there is a
 /// choice.
 fn keep_worker(state: &State, response: &mut Response, context: &Context) {
-    let Some(pid) = state.answerer().filter(|_| context.pool().ready() > 1) else { return };
+    let Some(pid) = state.answerer().filter(|_| context.pool().has_choice()) else { return };
     let app = context.app_for(state.head.path());
     let Some(affinity) = app.affinity.as_ref() else { return };
     if affinity.owner(&state.head) == Some(Owner::Process(pid)) {
