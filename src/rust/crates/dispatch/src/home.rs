@@ -13,9 +13,9 @@ thread_local! {
     static DISPATCHERS: RefCell<Vec<RefCell<Option<Dispatcher>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether this thread is it.
-pub fn is_home() -> bool {
-    DISPATCHERS.with_borrow(|all| !all.is_empty())
+/// Whether this thread is it, for the app at this place.
+pub fn is_home(place: usize) -> bool {
+    DISPATCHERS.with_borrow(|all| all.get(place).is_some_and(|one| one.borrow().is_some()))
 }
 
 /// Calls `f` with the dispatcher of the app at this place, if this thread has it.

@@ -30,7 +30,7 @@ impl Queue {
         let outstanding = &self.shared.outstanding;
         let is_over = submission.counts
             && outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed);
-        let is_home = is_home();
+        let is_home = is_home(self.place);
         if is_over && !self.may_have_place(&submission, is_home) {
             outstanding.fetch_sub(1, Ordering::Relaxed);
             return None;
