@@ -57,12 +57,15 @@ service_start <- function(config, pool, source, call) {
   started <- FALSE
   on.exit(if (!started) .Call(C_service_close))
   # without workers at first it is loaded when it is asked for
-  loaded <- if (pool$n_min > 0) service_wait("loaded", give_up = failures)
-  if (pool$n_min > 0 && !identical(loaded$what, "loaded")) stop_service(loaded, call)
+  counts <- if (pool$n_min > 0) {
+    loaded <- service_wait("loaded", give_up = failures)
+    if (!identical(loaded$what, "loaded")) stop_service(loaded, call)
+    parts_of(loaded$numbers[3:6])
+  }
   event <- service_wait("listening", give_up = failures)
   if (!identical(event$what, "listening")) stop_service(event, call)
   started <- TRUE
-  c(places(urls), list(counts = if (!is.null(loaded)) parts_of(loaded$numbers[3:6])))
+  c(places(urls), list(counts = counts))
 }
 
 # How many there are of what, for announce().

@@ -40,23 +40,21 @@ impl Banner {
     }
 
     pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: Option<&Parts>) -> String {
-        let Self { threads, workers, .. } = self;
         let app = app.map_or_else(|| ", loaded when it is asked for".to_owned(), parts);
-        let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
-        let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
-        format!(
-            "drover listening on {} ({}{apart}threads={threads}, workers={workers}{app}){how}",
-            all(&addresses.iter().map(|address| self.url(address)).collect::<Vec<_>>()),
-            bound(addresses),
-        )
+        self.at(addresses, apart, &format!(", workers={}{app}", self.workers))
     }
 
     /// Where several apps are.
     pub(crate) fn open(&self, addresses: &[Address], apart: &[(&str, String)]) -> String {
+        self.at(addresses, apart, "")
+    }
+
+    fn at(&self, addresses: &[Address], apart: &[(&str, String)], further: &str) -> String {
         let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
         let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
         let urls: Vec<String> = addresses.iter().map(|address| self.url(address)).collect();
-        format!("drover listening on {} ({}{apart}threads={}){how}", all(&urls), bound(addresses), self.threads)
+        let (urls, bound, threads) = (all(&urls), bound(addresses), self.threads);
+        format!("drover listening on {urls} ({bound}{apart}threads={threads}{further}){how}")
     }
 
     /// The same address, by the name of a host.

@@ -133,11 +133,7 @@ impl Which {
     pub(crate) fn one(&self) -> Result<Found, Error> {
         let mut found = self.whole()?;
         if found.len() > 1 {
-            let mut text = format!("the server has {} apps: say which by its name", found.len());
-            for server in &found {
-                let _ = write!(text, "\n    {}", shown::name(&server.status));
-            }
-            return Err(Error::new(Code::Usage, text));
+            return Err(several(format!("the server has {} apps: say which by its name", found.len()), &found));
         }
         Ok(found.remove(0))
     }
@@ -153,11 +149,7 @@ impl Which {
         if servers.len() > 1 || (self.server.is_none() && !found[0].is_own()) {
             let run =
                 if servers.len() > 1 { format!("{} servers run", servers.len()) } else { "one server runs".to_owned() };
-            let mut text = format!("{run}: say which by its port, file or process id");
-            for server in &found {
-                let _ = write!(text, "\n    {}", shown::name(&server.status));
-            }
-            return Err(Error::new(Code::Usage, text));
+            return Err(several(format!("{run}: say which by its port, file or process id"), &found));
         }
         Ok(found)
     }
@@ -176,6 +168,14 @@ impl Which {
             }
         }
     }
+}
+
+/// That one has to be said, and which there are.
+fn several(mut text: String, found: &[Found]) -> Error {
+    for server in found {
+        let _ = write!(text, "\n    {}", shown::name(&server.status));
+    }
+    Error::new(Code::Usage, text)
 }
 
 /// Shows how servers are.

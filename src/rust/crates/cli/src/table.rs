@@ -7,15 +7,11 @@ use std::sync::OnceLock;
 /// The commands that serve, which take settings.
 pub(crate) const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
 
-/// Settings of the first group that `drover mcp` does not take, as those of TLS: they say where and how clients connect
-/// to a server, and its only one is itself.
-const OF_CONNECTIONS: [&str; 20] = [
+/// Settings that say where a server listens, for whom, and what it believes of those who connect.
+const OF_ADDRESSES: [&str; 14] = [
     "host",
     "port",
-    "errors",
-    "health",
     "metrics",
-    "docs",
     "admin",
     "admin_token",
     "agent_check",
@@ -26,36 +22,23 @@ const OF_CONNECTIONS: [&str; 20] = [
     "forwarded_fields",
     "underscores_in_headers",
     "proxy_protocol",
-    "compress",
-    "decompress",
     "response_headers",
-    "affinity",
 ];
 
-/// Settings that all apps of a server have in common: where it listens, what it does before it knows for which app a
-/// request is, and what it writes. Those of TLS are, too.
-const OF_ALL_APPS: [&str; 35] = [
-    "host",
-    "port",
+/// Settings of the first group that `drover mcp` does not take beside these and those of TLS: how clients are answered.
+/// Its only client is itself.
+const OF_CONNECTIONS: [&str; 6] = ["errors", "health", "docs", "compress", "decompress", "affinity"];
+
+/// Settings that all apps of a server have in common beside these and those of TLS: what it does before it knows for
+/// which app a request is, and what it writes.
+const OF_ALL_APPS: [&str; 21] = [
     "threads",
     "log",
     "log_format",
     "log_level",
     "access_log",
     "access_log_format",
-    "metrics",
     "otlp_endpoint",
-    "admin",
-    "admin_token",
-    "agent_check",
-    "allowed_hosts",
-    "base_path",
-    "base_path_field",
-    "trusted_proxies",
-    "forwarded_fields",
-    "underscores_in_headers",
-    "proxy_protocol",
-    "response_headers",
     "upload_path",
     "max_connections",
     "max_connections_per_address",
@@ -96,14 +79,18 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    fn is_of_addresses(&self) -> bool {
+        self.group == "tls" || OF_ADDRESSES.contains(&self.name)
+    }
+
     /// Whether each of several apps may have another value.
     pub(crate) fn is_of_app(&self) -> bool {
-        self.group != "tls" && !OF_ALL_APPS.contains(&self.name)
+        !self.is_of_addresses() && !OF_ALL_APPS.contains(&self.name)
     }
 
     /// Whether this command takes it.
     pub(crate) fn is_of(&self, command: &str) -> bool {
-        command != "mcp" || (self.group != "tls" && !OF_CONNECTIONS.contains(&self.name))
+        command != "mcp" || (!self.is_of_addresses() && !OF_CONNECTIONS.contains(&self.name))
     }
 }
 
@@ -171,14 +158,17 @@ mod tests {
 
     #[test]
     fn a_server_for_one_client_takes_what_there_is() {
-        assert!(OF_CONNECTIONS.iter().all(|name| find(name).is_some_and(|setting| setting.group == "serving")));
+        assert!(OF_CONNECTIONS
+            .iter()
+            .chain(&OF_ADDRESSES)
+            .all(|name| find(name).is_some_and(|setting| setting.group == "serving")));
         let is_of = |name: &str| find(name).is_some_and(|setting| setting.is_of("mcp"));
         assert!(is_of("timeout") && is_of("workers") && !is_of("host") && !is_of("tls_cert"));
     }
 
     #[test]
     fn what_all_apps_have_in_common_are_settings() {
-        assert!(OF_ALL_APPS.iter().all(|name| find(name).is_some()));
+        assert!(OF_ALL_APPS.iter().chain(&OF_ADDRESSES).all(|name| find(name).is_some()));
         let is_of_app = |name: &str| find(name).is_some_and(Setting::is_of_app);
         assert!(is_of_app("workers") && is_of_app("max_body") && !is_of_app("port") && !is_of_app("tls_cert"));
     }

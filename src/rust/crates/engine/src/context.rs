@@ -69,27 +69,31 @@ pub(crate) struct Parts {
     pub(crate) failed: Option<Arc<FailedRequests>>,
     /// what `dr_state()` has
     pub(crate) state: Arc<Table>,
+    /// in the place of an app where there are others: what there is to see
+    pub(crate) others: Vec<Observed>,
 }
 
 impl Context {
     /// Of an app with these settings.
     pub(crate) fn new(parts: Parts, common: &Common, settings: &Settings) -> Self {
-        let Parts { pages, pool, queue, websockets, jobs, failed, state } = parts;
+        let Parts { pages, pool, queue, websockets, jobs, failed, state, others } = parts;
         let errors = ErrorBodies::new(settings.errors);
         let max_queue = settings.limits.max_queue;
         let jobs = Arc::new(jobs);
-        let observed = Observed {
+        let itself = Observed {
             pool: pool.clone(),
             failed: failed.clone(),
             jobs: jobs.clone(),
             websockets: websockets.clone(),
             state,
         };
-        let health = Health::new(settings.health, max_queue, vec![pool.clone()]);
+        let observed = if others.is_empty() { vec![itself] } else { others };
+        let pools = observed.iter().map(|app| app.pool.clone()).collect();
+        let health = Health::new(settings.health, max_queue, pools);
         let metrics = common.metrics.clone().map(|metrics| MetricsPage {
             metrics,
             max_queue,
-            apps: vec![observed.clone()],
+            apps: observed.clone(),
             for_clients: settings.admin.is_none(),
             is_wanted: settings.metrics,
         });
@@ -110,7 +114,7 @@ impl Context {
             dashboard: pages.dashboard,
             jobs,
             failed,
-            observed: vec![observed],
+            observed,
             replays: settings.replays.clone(),
         }
     }
@@ -128,18 +132,6 @@ impl Context {
     /// The same, for requests below this path only.
     pub(crate) fn below(self, base_path: BasePath) -> Self {
         Context { base_path, ..self }
-    }
-
-    /// The same; where there are other apps, they are what there is to see.
-    pub(crate) fn beside(mut self, others: Vec<Observed>) -> Self {
-        if !others.is_empty() {
-            self.health.set_pools(others.iter().map(|app| app.pool.clone()).collect());
-            if let Some(metrics) = &mut self.metrics {
-                metrics.apps.clone_from(&others);
-            }
-            self.observed = others;
-        }
-        self
     }
 
     /// Whether an app has ever been loaded.

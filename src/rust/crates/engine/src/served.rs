@@ -85,9 +85,9 @@ impl Served {
         let hosts = hosts.map_err(|e| StartError::Config(format!("allowed_hosts: {e}")))?;
         let base_path = settings.below().map_err(StartError::Config)?;
         let jobs = Jobs::open(settings, &log).map_err(|e| StartError::Config(format!("jobs_store: {e}")))?;
-        let parts = Parts { pages, pool: pool.clone(), queue, websockets, jobs, failed, state: state.clone() };
+        let parts = Parts { pages, pool: pool.clone(), queue, websockets, jobs, failed, state: state.clone(), others };
         let context = Context::new(parts, common, settings);
-        let context = Arc::new(context.only_for(hosts).below(base_path).beside(others));
+        let context = Arc::new(context.only_for(hosts).below(base_path));
         commander.knows(&context);
         Ok((Served { place, pool, context, commander, state, log }, home))
     }

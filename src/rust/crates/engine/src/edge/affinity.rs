@@ -6,7 +6,6 @@
 //! `websockets/homes`, for sessions that have names of their own.
 
 use super::cookie::sent;
-use dispatch::Owner;
 use httpd::Head;
 use identity::Sealer;
 use serde::{Deserialize, Serialize};
@@ -39,10 +38,10 @@ impl Affinity {
         Sealer::with_new_key(NAME).map(Affinity)
     }
 
-    /// The worker that a client names.
-    pub fn owner(&self, head: &Head) -> Option<Owner> {
+    /// The process that a client names.
+    pub fn named(&self, head: &Head) -> Option<i32> {
         let text = self.0.open(sent(head, NAME)?, 0)?;
-        Some(Owner::Process(i32::from_le_bytes(text.try_into().ok()?)))
+        Some(i32::from_le_bytes(text.try_into().ok()?))
     }
 
     /// The field that has it name this process, until it is closed.
@@ -70,12 +69,12 @@ mod tests {
         let field = affinity.cookie(4711, true, "/app").unwrap();
         let (pair, attributes) = field.split_once("; ").unwrap();
         assert_eq!(attributes, "Path=/app; Secure; HttpOnly; SameSite=Lax");
-        assert_eq!(affinity.owner(&head(pair)), Some(Owner::Process(4711)));
+        assert_eq!(affinity.named(&head(pair)), Some(4711));
         assert!(affinity.cookie(1, false, "").unwrap().ends_with("; Path=/; HttpOnly; SameSite=Lax"));
         let changed = format!("{}A", &pair[..pair.len() - 1]);
         for wrong in [&*changed, "drover-worker=", "drover-worker=4711", "a=b"] {
-            assert!(wrong == pair || affinity.owner(&head(wrong)).is_none(), "{wrong}");
+            assert!(wrong == pair || affinity.named(&head(wrong)).is_none(), "{wrong}");
         }
-        assert_eq!(Affinity::new().unwrap().owner(&head(pair)), None, "another generation");
+        assert_eq!(Affinity::new().unwrap().named(&head(pair)), None, "another generation");
     }
 }

@@ -28,11 +28,6 @@ impl Health {
         Health { enabled, leaving: AtomicBool::new(false), max_queue, pools }
     }
 
-    /// It is about these from now on.
-    pub fn set_pools(&mut self, pools: Vec<Pool>) {
-        self.pools = pools;
-    }
-
     /// The server is about to end: balancers should send nothing more.
     pub fn leave(&self) {
         self.leaving.store(true, Relaxed);

@@ -15,7 +15,6 @@ use crate::respond::{failure, from_answer, from_stream, Replied};
 use ::http::header::{SET_COOKIE, STRICT_TRANSPORT_SECURITY};
 use ::http::{Method, StatusCode};
 use admission::Late;
-use dispatch::Owner;
 use exchange::Answer;
 use grammar::hex;
 use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role, REQUEST_ID};
@@ -96,12 +95,9 @@ fn add_links(state: &State, response: &mut Response) {
 /// The client's next requests are for the worker that has answered this one, where the app wants that and there is a
 /// choice.
 fn keep_worker(state: &State, response: &mut Response, context: &Context) {
-    let Some(pid) = state.answerer().filter(|_| context.pool().has_choice()) else { return };
+    let Some(pid) = state.strays_to().filter(|_| context.pool().has_choice()) else { return };
     let app = context.app_for(state.head.path());
     let Some(affinity) = app.affinity.as_ref() else { return };
-    if affinity.owner(&state.head) == Some(Owner::Process(pid)) {
-        return;
-    }
     if let Some(cookie) = affinity.cookie(pid, state.is_https(), state.head.base_path()) {
         response.fields.add(&SET_COOKIE, cookie);
     }

@@ -254,7 +254,7 @@ fn open(
 /// request is routed again, and goes to any.
 fn preferred(state: &State, route: &Route<'_>) -> Option<Owner> {
     let affinity = route.app.affinity.as_ref()?;
-    state.may_prefer().then(|| affinity.owner(&state.head)).flatten()
+    state.prefers(|| affinity.named(&state.head)).map(Owner::Process)
 }
 
 /// Queues the request for a worker.

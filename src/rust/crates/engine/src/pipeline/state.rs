@@ -18,7 +18,7 @@ use identity::Who;
 use observe::metrics as counted;
 use observe::{with_names, Level};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -46,8 +46,8 @@ pub struct State {
     pub links: OnceLock<Arc<EarlyHints>>,
     /// the process that has answered it; 0 for none
     answered_by: AtomicI32,
-    /// whether the worker that it prefers has been asked
-    has_preferred: AtomicBool,
+    /// the process that its client names, where an app keeps clients with their workers; 0 for none
+    preferred: AtomicI32,
     /// where failed requests are kept: what is to be kept of it. Locked only because the runtime asks for `Sync`.
     asked: Mutex<Option<Box<Asked>>>,
 }
@@ -93,6 +93,9 @@ pub struct Passed {
     pub standings: Counted,
 }
 
+/// No process has this number.
+const NOT_ASKED: i32 = -1;
+
 impl State {
     pub fn new(mut head: Head, connection: Arc<Connection>, context: &Context) -> Self {
         let id = connection.server().next_id();
@@ -112,7 +115,7 @@ impl State {
             heard: OnceLock::new(),
             links: OnceLock::new(),
             answered_by: AtomicI32::new(0),
-            has_preferred: AtomicBool::new(false),
+            preferred: AtomicI32::new(NOT_ASKED),
             asked: Mutex::default(),
         }
     }
@@ -149,7 +152,7 @@ impl State {
             heard: OnceLock::new(),
             links: OnceLock::new(),
             answered_by: AtomicI32::new(0),
-            has_preferred: AtomicBool::new(false),
+            preferred: AtomicI32::new(NOT_ASKED),
             asked: Mutex::default(),
         }
     }
@@ -159,14 +162,20 @@ impl State {
         self.answered_by.store(pid.unwrap_or(0), Relaxed);
     }
 
-    /// The process that has answered it.
-    pub fn answerer(&self) -> Option<i32> {
-        Some(self.answered_by.load(Relaxed)).filter(|pid| *pid != 0)
+    /// The process that its client names, the first time: when it is asked again, that one has gone.
+    pub fn prefers(&self, pid: impl FnOnce() -> Option<i32>) -> Option<i32> {
+        if self.preferred.load(Relaxed) != NOT_ASKED {
+            return None;
+        }
+        let named = pid();
+        self.preferred.store(named.unwrap_or(0), Relaxed);
+        named
     }
 
-    /// Whether it may go to the worker that it prefers: `true` once.
-    pub fn may_prefer(&self) -> bool {
-        !self.has_preferred.swap(true, Relaxed)
+    /// The process that has answered it, where its client has named another, or none, and was asked.
+    pub fn strays_to(&self) -> Option<i32> {
+        let (preferred, answered_by) = (self.preferred.load(Relaxed), self.answered_by.load(Relaxed));
+        (preferred != NOT_ASKED && answered_by != 0 && answered_by != preferred).then_some(answered_by)
     }
 
     /// The connection that it came by.

@@ -18,6 +18,14 @@ impl Commands for Left {
     }
 }
 
+/// A worker of the first generation is a process of this number. Nothing is sent to it: it is this process.
+fn seat_process(dispatcher: &mut Dispatcher, pid: i32, end: shm::ServerEnd, c_end: Option<shm::ServerEnd>) {
+    let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
+    let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
+    let seat = Seat { worker: pid as u32, generation: 1, end, c_end, runner, stats: Arc::default() };
+    dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn what_only_one_worker_may_have_goes_to_no_other() {
     let (mut dispatcher, _pool) = dispatcher();
@@ -26,11 +34,7 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
     let mut workers = Vec::new();
     for pid in [101, 102] {
         let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
-        // nothing is sent to it: it is this process
-        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
-        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
-        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
-        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        seat_process(&mut dispatcher, pid, end, Some(c_end));
         workers.push((r, c));
     }
     let bound = |pid| Submission { runs: Runs::Inline, counts: false, owner: Some(Owner::Process(pid)), ..of(0, 1) };
@@ -114,10 +118,7 @@ async fn connections_that_stay_with_a_worker_are_spread() {
     let mut workers = Vec::new();
     for pid in [102, 101] {
         let (end, worker) = shm::pair(None).unwrap();
-        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
-        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
-        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: None, runner, stats: Arc::default() };
-        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        seat_process(&mut dispatcher, pid, end, None);
         workers.push(worker);
     }
     // the one used last, where nothing stays
@@ -148,10 +149,7 @@ fn two_of_which_one_is_visited(
     let mut workers = Vec::new();
     for pid in [101, 102] {
         let (end, worker) = shm::pair(None).unwrap();
-        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
-        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
-        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: None, runner, stats: Arc::default() };
-        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        seat_process(dispatcher, pid, end, None);
         workers.push(worker);
     }
     (sessions, workers)
