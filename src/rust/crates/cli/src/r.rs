@@ -157,14 +157,17 @@ impl Recipe {
 /// except this one.
 pub(crate) fn surroundings(own: &BTreeMap<String, String>, packages: Option<&Path>) -> Vec<(OsString, OsString)> {
     let mut all: Vec<(OsString, OsString)> = own.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    if let Some(packages) = packages {
+    let given = own.get(R_LIBS).map(OsString::from);
+    if packages.is_some() || given.is_some() {
+        let others = given.or_else(|| env::var_os(R_LIBS));
         // relative to where this program was started, while R enters the folder of the app
-        let packages = std::path::absolute(packages).unwrap_or_else(|_| packages.to_owned());
-        let others = own.get(R_LIBS).map(OsString::from).or_else(|| env::var_os(R_LIBS)).unwrap_or_default();
-        let first = library().map(|(_, paths)| paths);
-        let mut paths: Vec<PathBuf> = env::split_paths(first.as_ref().unwrap_or(&others)).collect();
-        paths.insert(usize::from(first.is_some()).min(paths.len()), packages);
-        all.push((R_LIBS.into(), env::join_paths(paths).unwrap_or(others)));
+        let absolute = |packages: &Path| std::path::absolute(packages).unwrap_or_else(|_| packages.to_owned());
+        let paths = match packages {
+            Some(packages) => first(absolute(packages), others),
+            None => others.unwrap_or_default(),
+        };
+        let paths = own_library().map_or_else(|| paths.clone(), |library| first(library, Some(paths.clone())));
+        all.push((R_LIBS.into(), paths));
     }
     all
 }
@@ -241,8 +244,12 @@ fn found(r: &Path) -> Result<PathBuf, Error> {
 
 /// The variable that has R find the package of this program before others.
 fn library() -> Option<(OsString, OsString)> {
-    let library = library_of(&env::current_exe().ok()?)?;
-    Some((R_LIBS.into(), first(library, env::var_os(R_LIBS))))
+    Some((R_LIBS.into(), first(own_library()?, env::var_os(R_LIBS))))
+}
+
+/// The library with the package of this program.
+fn own_library() -> Option<PathBuf> {
+    library_of(&env::current_exe().ok()?)
 }
 
 /// The folder of the package of this program that has the pages of the server itself.
@@ -252,7 +259,7 @@ pub(crate) fn web() -> Option<PathBuf> {
 
 /// The folder of the package of this program.
 fn package() -> Option<PathBuf> {
-    Some(library_of(&env::current_exe().ok()?)?.join("drover"))
+    Some(own_library()?.join("drover"))
 }
 
 /// What R is to evaluate. The package that this program came with needs no check.
