@@ -82,10 +82,14 @@ impl Dispatcher {
     }
 
     fn tell_pressure(&mut self) {
+        let Some(g) = self.generations.iter().position(|g| !g.closing) else { return };
+        if self.wants_express(g, now(), LATER) {
+            let _ = self.shared.events.send(PoolEvent::ShortWaits);
+        }
         if !self.shared.growable.load(Relaxed) {
             return;
         }
-        let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
+        let current = &self.generations[g];
         let (id, waiting) = (current.id, current.in_line());
         let entries = &mut self.entries;
         let since = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();

@@ -219,6 +219,7 @@ impl Dispatcher {
 
 mod batches;
 mod bound;
+mod express;
 mod leaving;
 mod places;
 mod requests;

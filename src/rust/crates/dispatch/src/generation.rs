@@ -1,11 +1,11 @@
 //! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its
-//! routes have lately taken.
+//! routes take, which `pace` has.
 
 use crate::fair::Waiting;
+use crate::pace::Paces;
 use crate::request::Key;
 use crate::runs::Runs;
 use crate::submission::Origin;
-use exchange::follow;
 use std::collections::BTreeMap;
 
 /// What a request stands in line for.
@@ -13,18 +13,22 @@ use std::collections::BTreeMap;
 pub(crate) enum Line {
     /// any handler of this kind
     Of(Runs),
+    /// R, for a handler that takes far less time than others of the app: see `express`
+    Short,
     /// R of a worker that may have one more session: others do not wait behind it
     Session,
 }
 
 impl Line {
     /// All that there are.
-    pub(crate) const ALL: [Line; 4] = [Line::Of(Runs::R), Line::Of(Runs::Inline), Line::Of(Runs::Pool), Line::Session];
+    pub(crate) const ALL: [Line; 5] =
+        [Line::Of(Runs::R), Line::Of(Runs::Inline), Line::Of(Runs::Pool), Line::Short, Line::Session];
 
     fn index(self) -> usize {
         match self {
             Line::Of(runs) => runs as usize,
-            Line::Session => Line::ALL.len() - 1,
+            Line::Short => 3,
+            Line::Session => 4,
         }
     }
 }
@@ -37,12 +41,22 @@ pub(crate) struct Generation {
     gathering: BTreeMap<u32, Waiting>,
     /// another has taken over: this one ends when its requests have
     pub closing: bool,
-    pace: Vec<Option<u32>>,
+    /// how long its routes have lately taken
+    pub paces: Paces,
+    /// R that is free has a short request next, if one waits
+    pub short_is_next: bool,
 }
 
 impl Generation {
     pub(crate) fn new(id: u32) -> Self {
-        Generation { id, waiting: Default::default(), gathering: BTreeMap::new(), closing: false, pace: Vec::new() }
+        Generation {
+            id,
+            waiting: Default::default(),
+            gathering: BTreeMap::new(),
+            closing: false,
+            paces: Paces::default(),
+            short_is_next: false,
+        }
     }
 
     /// The requests in one line: those that wait for a thread do not hold up those that wait for R.
@@ -105,52 +119,5 @@ impl Generation {
     /// Whether it ends, and nothing waits for its workers any more.
     pub(crate) fn is_over(&self) -> bool {
         self.closing && self.waits() == 0
-    }
-
-    fn index(route: u32) -> usize {
-        // the not-found handler, u32::MAX, comes first
-        route.wrapping_add(1) as usize
-    }
-
-    /// Microseconds that a handler of this route is expected to take; `None` before the first.
-    pub(crate) fn expected(&self, route: u32) -> Option<u32> {
-        self.pace.get(Self::index(route)).copied().flatten()
-    }
-
-    /// One took so long.
-    pub(crate) fn took(&mut self, route: u32, micros: u32) {
-        let index = Self::index(route);
-        if index >= self.pace.len() {
-            self.pace.resize(index + 1, None);
-        }
-        let before = self.pace[index].unwrap_or(micros);
-        self.pace[index] = Some(follow(before, micros, 100));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_pause_is_forgiven_and_a_slow_route_is_not() {
-        let mut g = Generation::new(1);
-        assert_eq!(g.expected(0), None);
-        for _ in 0..100 {
-            g.took(0, 3);
-        }
-        assert_eq!(g.expected(0), Some(3));
-        g.took(0, 5_000);
-        assert!(g.expected(0).unwrap() < 25);
-        for _ in 0..40 {
-            g.took(0, 3);
-        }
-        assert!(g.expected(0).unwrap() <= 4);
-        for _ in 0..6 {
-            g.took(0, 300_000);
-        }
-        assert!(g.expected(0).unwrap() > 200);
-        g.took(u32::MAX, 9);
-        assert_eq!((g.expected(u32::MAX), g.expected(7)), (Some(9), None));
     }
 }

@@ -98,6 +98,8 @@ pub enum PoolEvent {
     },
     /// nothing is with this worker any more, and it is given nothing more: it may end
     Retired(u32),
+    /// a short request waits while all workers are at long ones, see [`Pool::set_express`]
+    ShortWaits,
     /// a generation that is not the current one has no worker and no request left
     Drained(u32),
     /// a request has come for an app that is not there: see [`Pool::want`]
@@ -167,6 +169,10 @@ pub(crate) struct Shared {
     pub(crate) growable: AtomicBool,
     /// how many sessions of visitors a worker is given, see [`Pool::set_sessions`]
     pub(crate) sessions: AtomicUsize,
+    /// how short requests pass long ones, see [`Express::encode`]
+    express: AtomicUsize,
+    /// short requests that did, as long ones may not have all workers
+    pub(crate) passed: AtomicU64,
     /// workers that are attached
     pub(crate) ready: AtomicUsize,
     /// requests whose clients wait for an answer
@@ -181,6 +187,45 @@ pub(crate) struct Shared {
     /// most that may be outstanding: `max_queue`, one for each worker and for each thread of C handlers, and the
     /// promises that clients wait for, which `max_async` bounds
     pub(crate) most: AtomicUsize,
+}
+
+impl Shared {
+    pub(crate) fn express(&self) -> Express {
+        Express::decode(self.express.load(Ordering::Relaxed))
+    }
+}
+
+/// How short requests pass long ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Express {
+    /// not at all
+    Off,
+    /// those that wait take turns
+    Turns,
+    /// the same, and there may be a worker more when a short one waits: [`PoolEvent::ShortWaits`]
+    Possible,
+    /// the same, and there is: long ones may have so many workers at a time
+    Beside(usize),
+}
+
+impl Express {
+    fn encode(self) -> usize {
+        match self {
+            Express::Off => 0,
+            Express::Turns => 1,
+            Express::Possible => 2,
+            Express::Beside(most) => 3 + most,
+        }
+    }
+
+    fn decode(number: usize) -> Self {
+        match number {
+            0 => Express::Off,
+            1 => Express::Turns,
+            2 => Express::Possible,
+            _ => Express::Beside(number - 3),
+        }
+    }
 }
 
 /// As many sessions for a worker as come, see [`Pool::set_sessions`].
@@ -201,6 +246,8 @@ impl Pool {
             receiver: Mutex::new(Some(receiver)),
             growable: AtomicBool::new(false),
             sessions: AtomicUsize::new(0),
+            express: AtomicUsize::new(Express::Turns.encode()),
+            passed: AtomicU64::new(0),
             ready: AtomicUsize::new(0),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -269,6 +316,16 @@ impl Pool {
     /// where sessions are as all that stays with a worker.
     pub fn set_sessions(&self, most: usize) {
         self.0.sessions.store(most, Ordering::Relaxed);
+    }
+
+    /// How short requests pass long ones. [`Express::Turns`] before it is said.
+    pub fn set_express(&self, express: Express) {
+        self.0.express.store(express.encode(), Ordering::Relaxed);
+    }
+
+    /// Short requests that were given a worker while long ones had all that they may have.
+    pub fn passed(&self) -> u64 {
+        self.0.passed.load(Ordering::Relaxed)
     }
 
     /// Says that the app, which is not loaded, has been asked for.

@@ -59,7 +59,7 @@ pub use edge::response_fields::HeaderConfig;
 pub use edge::session::SessionConfig;
 
 pub use ::jobs::{JobId, State as JobState};
-pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats, SHARED_SESSIONS};
+pub use dispatch::{Commands, Express, PoolEvent, Runner, Runs, Seat, WorkerStats, SHARED_SESSIONS};
 pub use exchange::now as now_ms;
 pub use failed::{FailedLine, FailedRequest, MARK as REDACTED};
 pub use gauge::Gauge;

@@ -11,6 +11,7 @@ mod configuration;
 mod ended;
 mod ending;
 mod event;
+mod express;
 mod generation;
 mod generations;
 mod house;

@@ -15,6 +15,8 @@ pub struct PoolOptions {
     pub sessions_per_worker: usize,
     /// most workers, those with sessions among them; 0 for as many as the memory allows
     pub max_workers: usize,
+    /// whether short requests pass long ones, by a worker more where all are at long ones
+    pub express: bool,
     /// how often the server looks for unused workers
     pub check_unused: f64,
     /// how long a worker may be unused before it is retired
@@ -48,6 +50,7 @@ impl Default for PoolOptions {
             n_max: 3,
             sessions_per_worker: 1,
             max_workers: 0,
+            express: true,
             check_unused: 10.0,
             max_age: 300.0,
             max_requests: 0,

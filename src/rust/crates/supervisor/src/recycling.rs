@@ -4,7 +4,7 @@
 //! Not for what a worker has done or holds: that is asked of the workers (`turnover`). Neighbours: `policy` (the number
 //! of workers, and how one wears).
 
-use crate::policy::{PoolSize, Reason, Sessions, Unused};
+use crate::policy::{Express, PoolSize, Reason, Sessions, Unused};
 use crate::PoolOptions;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ const MEMORY: Duration = Duration::from_secs(1);
 pub struct Recycling {
     size: PoolSize,
     sessions: Sessions,
+    express: Express,
     /// workers to be replaced, one after the other
     worn: VecDeque<(u32, Reason)>,
     /// the one whose replacement is being started
@@ -31,21 +32,39 @@ pub struct Recycling {
 impl Recycling {
     /// For a server that starts, with at most `most` workers for requests.
     pub fn new(options: &PoolOptions, most: usize, now: Instant) -> Self {
+        let (check_unused, max_age) = (options.check_unused, options.max_age);
         Recycling {
             size: PoolSize::new(options.n_min, most),
             sessions: Sessions::default(),
+            express: Express::new(Duration::from_secs_f64(max_age.max(check_unused))),
             worn: VecDeque::new(),
             replaced: None,
-            check_unused: Duration::from_secs_f64(options.check_unused),
+            check_unused: Duration::from_secs_f64(check_unused),
             unused_due: now,
-            max_age: Duration::from_secs_f64(options.max_age),
+            max_age: Duration::from_secs_f64(max_age),
             memory_due: (options.max_rss > 0).then_some(now),
         }
     }
 
     /// How many workers there should be, without the one that is being replaced.
     pub fn target(&self) -> usize {
-        self.sessions.target(self.size.target())
+        let target = self.sessions.target(self.size.target());
+        target + usize::from(target > 0 && self.express.is_there())
+    }
+
+    /// Whether there is one worker more for short requests.
+    pub fn express(&mut self) -> &mut Express {
+        &mut self.express
+    }
+
+    /// Of so many workers, those that there are without the express worker.
+    pub fn without_express(&self, workers: usize) -> usize {
+        workers.saturating_sub(usize::from(self.express.is_there()))
+    }
+
+    /// Of so many workers, those for requests of any kind.
+    fn for_requests(&self, workers: usize) -> usize {
+        self.sessions.without(self.without_express(workers))
     }
 
     /// What is known of sessions that have workers of their own.
@@ -69,13 +88,14 @@ impl Recycling {
 
     /// A new generation starts with as many workers as the one before has in use.
     pub fn for_takeover(&self, serving: usize) -> usize {
-        self.size.for_takeover(serving)
+        self.size.for_takeover(self.without_express(serving))
     }
 
     /// Another generation has taken over, with this many workers: they are all fresh.
     pub fn start_over(&mut self, workers: usize, now: Instant) {
         self.size.set(workers);
         self.sessions = Sessions::default();
+        self.express.end();
         self.worn.clear();
         self.replaced = None;
         self.unused_due = now + self.check_unused;
@@ -87,7 +107,7 @@ impl Recycling {
             // the clock for unused workers stood still
             self.unused_due = now + self.check_unused;
         }
-        self.size.grow(waiting, self.sessions.without(serving), starting);
+        self.size.grow(waiting, self.for_requests(serving), starting);
     }
 
     /// Whether it is time to look for workers that are not needed.
@@ -98,8 +118,8 @@ impl Recycling {
     /// The workers to retire of those `unused`; there are `workers` in all.
     pub fn shrink(&mut self, workers: usize, unused: Vec<Unused>, now: Instant) -> Vec<u32> {
         self.unused_due = now + self.check_unused;
-        let workers = self.sessions.without(workers);
-        let are_all = unused.iter().filter(|one| one.idle >= self.max_age).count() == workers;
+        let workers = self.for_requests(workers);
+        let are_all = unused.iter().filter(|one| one.idle >= self.max_age).count() >= workers;
         self.size.shrink(workers, unused, self.max_age, self.sessions.fewest(are_all))
     }
 
@@ -161,13 +181,16 @@ impl Recycling {
 
     /// When the clock must be looked at next.
     pub fn due(&self) -> Option<Instant> {
-        self.size.can_shrink().then_some(self.unused_due).into_iter().chain(self.memory_due).min()
+        let unused = self.size.can_shrink().then_some(self.unused_due);
+        unused.into_iter().chain(self.express.due()).chain(self.memory_due).min()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MAX_AGE: Duration = Duration::from_secs(300);
 
     fn recycling(now: Instant, change: impl FnOnce(&mut PoolOptions)) -> Recycling {
         let mut options =
@@ -222,6 +245,36 @@ mod tests {
         let unused = |worker, seconds| Unused { worker, idle: Duration::from_secs(seconds) };
         assert_eq!(recycling.shrink(4, vec![unused(1, 299), unused(2, 300)], later(110)), [2]);
         assert_eq!((recycling.target(), recycling.due()), (3, Some(later(120))));
+    }
+
+    #[test]
+    fn the_express_worker_is_one_more_and_counts_for_nothing_else() {
+        let now = Instant::now();
+        let later = |seconds| now + Duration::from_secs(seconds);
+        let mut recycling = recycling(now, |options| options.n_min = 2);
+        recycling.express().begin(0, now);
+        assert_eq!((recycling.target(), recycling.without_express(3), recycling.for_takeover(4)), (3, 2, 3));
+        assert_eq!(recycling.due(), Some(later(300)));
+        // one waits, and three serve, of which one is for short requests
+        recycling.grow(1, 3, 0, now);
+        assert_eq!(recycling.target(), 4);
+        let unused = |worker| Unused { worker, idle: MAX_AGE };
+        assert_eq!(recycling.shrink(4, (1..=4).map(unused).collect(), later(300)), [1]);
+        assert_eq!(recycling.target(), 3, "the two that stay, and one more");
+        recycling.start_over(2, now);
+        assert_eq!(recycling.target(), 2);
+    }
+
+    #[test]
+    fn an_app_that_rests_has_no_express_worker() {
+        let now = Instant::now();
+        let mut recycling = recycling(now, |options| options.n_min = 0);
+        recycling.grow(1, 0, 0, now);
+        recycling.express().begin(0, now);
+        assert_eq!(recycling.target(), 2);
+        let unused = |worker| Unused { worker, idle: MAX_AGE };
+        recycling.shrink(2, vec![unused(1), unused(2)], now + MAX_AGE);
+        assert_eq!(recycling.target(), 0);
     }
 
     #[test]

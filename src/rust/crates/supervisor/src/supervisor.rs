@@ -210,6 +210,7 @@ impl Supervisor {
         while let Some(event) = self.inbox.next_pool_event() {
             match event {
                 PoolEvent::Pressure { waiting, .. } => self.grow(waiting, now),
+                PoolEvent::ShortWaits => self.short_waits(now),
                 PoolEvent::Wanted => self.wanted(),
                 PoolEvent::Retired(worker) => self.retired(worker, now),
                 PoolEvent::Drained(generation) => self.drained(generation),

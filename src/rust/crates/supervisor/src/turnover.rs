@@ -183,6 +183,7 @@ impl Supervisor {
         if self.recycling.may_shrink(now) {
             self.shrink(now);
         }
+        self.look_at_express(now);
         let weighs = self.recycling.weighs(now);
         let worn = |(id, worker): (u32, &WorkerHandle)| {
             let wear = worker.wear.as_ref()?;

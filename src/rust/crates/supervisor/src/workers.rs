@@ -63,8 +63,10 @@ impl Supervisor {
         let of_current = self.generations.current().into_iter().flat_map(|current| self.staff.of(current));
         let staff = of_current.filter(|(_, worker)| worker.is_staff()).count();
         let for_requests = self.options.for_requests(self.most_workers());
+        let staff = self.recycling.without_express(staff);
         let may_grow = self.recycling.sessions().may_grow(staff, for_requests);
         self.server.pool().set_growable(may_grow);
+        self.tell_of_express(may_grow);
     }
 
     /// Starts one worker; `false` when that is not possible now.

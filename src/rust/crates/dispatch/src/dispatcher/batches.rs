@@ -6,7 +6,7 @@ use super::requests::Choice;
 use super::Dispatcher;
 use crate::generation::Line;
 use crate::request::{Key, Waiter};
-use crate::submission::{Batch, Origin};
+use crate::submission::Batch;
 use crate::wakes::watch;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -61,7 +61,7 @@ impl Dispatcher {
     }
 
     /// Hands a request, which does not wait any more, with others of its route to a worker that has nothing to do.
-    pub(super) fn hand_batch(&mut self, g: usize, first: Key, choice: Choice, batch: Batch) {
+    pub(super) fn hand_batch(&mut self, g: usize, line: Line, first: Key, choice: Choice, batch: Batch) {
         let Some(entry) = self.entries.get(first) else { return };
         let (runs, route, len) = (entry.submission.runs, entry.submission.route, entry.message.len());
         let Some(lane) = self.workers[choice.at].lane_mut(runs.into()) else { return };
@@ -69,7 +69,7 @@ impl Dispatcher {
         lane.link.hold();
         self.hand(first, choice);
         let (mut bytes, mut n) = (len, 1);
-        for (from, key) in self.generations[g].waiting(Line::Of(runs)).all() {
+        for (from, key) in self.generations[g].waiting(line).all() {
             if n > most {
                 break;
             }
@@ -84,18 +84,13 @@ impl Dispatcher {
             }
             bytes += entry.message.len();
             n += 1;
-            self.take_along(g, from, key, choice);
+            self.generations[g].waiting(line).forget(from, key);
+            self.hand(key, Choice { along: true, ..choice });
         }
         if let Some(lane) = self.workers[choice.at].lane_mut(runs.into()) {
             lane.link.publish();
         }
         self.shared.batches.fetch_add(1, Relaxed);
         self.shared.batched.fetch_add(n as u64, Relaxed);
-    }
-
-    fn take_along(&mut self, g: usize, from: Origin, key: Key, choice: Choice) {
-        let Some(runs) = self.entries.get(key).map(|entry| entry.submission.runs) else { return };
-        self.generations[g].waiting(Line::Of(runs)).forget(from, key);
-        self.hand(key, Choice { along: true, ..choice });
     }
 }

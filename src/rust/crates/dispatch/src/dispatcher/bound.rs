@@ -6,7 +6,6 @@
 use super::requests::Choice;
 use super::Dispatcher;
 use crate::choose::has_time;
-use crate::generation::Line;
 use crate::outcome::Outcome;
 use crate::owner::Owner;
 use crate::request::{Key, Waiter};
@@ -36,7 +35,7 @@ impl Dispatcher {
     }
 
     fn expected(&self, submission: Submission) -> Option<u32> {
-        self.index(submission.generation).and_then(|g| self.generations[g].expected(submission.route))
+        self.index(submission.generation).and_then(|g| self.generations[g].paces.expected(submission.route))
     }
 
     /// Hands R of this worker what waits for it alone, as long as it has time for that.
@@ -62,8 +61,7 @@ impl Dispatcher {
         if bound_is_next {
             self.pump_bound(at);
         }
-        self.pump(g, Line::Of(Runs::R));
-        self.pump(g, Line::Session);
+        self.pump_r(g);
         if !bound_is_next {
             self.pump_bound(at);
         }

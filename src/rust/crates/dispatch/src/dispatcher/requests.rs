@@ -5,8 +5,10 @@ use crate::assigned::Assigned;
 use crate::choose::choose;
 use crate::generation::{Generation, Line};
 use crate::outcome::Outcome;
+use crate::pace::Paces;
 use crate::pool::NOBODY;
 use crate::request::{Key, Place, Waiter};
+use crate::runs::Runs;
 use crate::submission::{Submission, Word};
 use crate::wakes::watch;
 use bytes::Bytes;
@@ -53,8 +55,11 @@ impl Dispatcher {
         }
         let line = self.line(&submission);
         let first = self.generations[g].waiting(line).is_empty();
-        match if first { self.worker_for(g, submission) } else { None } {
-            Some(choice) => self.hand_and_ring(key, choice),
+        match if first { self.worker_for(g, line, submission) } else { None } {
+            Some(choice) => {
+                self.may_pass(g, line);
+                self.hand_and_ring(key, choice);
+            }
             None => {
                 self.generations[g].waiting(line).push(submission.from, key);
                 self.count_waiting();
@@ -77,9 +82,12 @@ impl Dispatcher {
         self.generations.iter().position(|g| g.id == generation)
     }
 
-    pub(super) fn worker_for(&self, g: usize, submission: Submission) -> Option<Choice> {
+    pub(super) fn worker_for(&self, g: usize, line: Line, submission: Submission) -> Option<Choice> {
         let generation = &self.generations[g];
-        let expected = generation.expected(submission.route);
+        let expected = generation.paces.expected(submission.route);
+        if line == Line::Of(Runs::R) && self.long_ones_are_many(g) {
+            return None;
+        }
         // what is handed ahead would begin without those that wait by then
         let goes_ahead = submission.opens.is_none() && submission.batch.is_none();
         let cost = self.costs(generation.id, &submission);
@@ -103,6 +111,7 @@ impl Dispatcher {
         }
         let is_bound = entry.submission.owner.is_some() || matches!(entry.waiter, Waiter::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound, is_along: along };
+        let generation = worker.generation;
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
@@ -113,6 +122,16 @@ impl Dispatcher {
             watch();
         }
         worker.count_in_flight();
+        if expected.is_none() {
+            self.paces(generation, |paces| paces.begins(route));
+        }
+    }
+
+    /// Notes something of how long the routes of a generation take.
+    pub(super) fn paces(&mut self, generation: u32, note: impl FnOnce(&mut Paces)) {
+        if let Some(g) = self.index(generation) {
+            note(&mut self.generations[g].paces);
+        }
     }
 
     /// Hands out what waits for these handlers, as long as there is a worker for it.
@@ -123,10 +142,11 @@ impl Dispatcher {
         while let Some(key) = self.generations[g].waiting(line).front() {
             let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
-                let Some(choice) = self.worker_for(g, submission) else { break };
+                let Some(choice) = self.worker_for(g, line, submission) else { break };
+                self.may_pass(g, line);
                 if let Some(batch) = submission.batch {
                     self.generations[g].waiting(line).pop();
-                    self.hand_batch(g, key, choice, batch);
+                    self.hand_batch(g, line, key, choice, batch);
                     continue;
                 }
                 self.hand(key, choice);
@@ -138,9 +158,9 @@ impl Dispatcher {
 
     /// The same for all that waits.
     pub(crate) fn pump_all(&mut self, g: usize) {
-        for line in Line::ALL {
-            self.pump(g, line);
-        }
+        self.pump_r(g);
+        self.pump(g, Line::Of(Runs::Inline));
+        self.pump(g, Line::Of(Runs::Pool));
         let generation = self.generations[g].id;
         let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation).map(|(at, _)| at);
         of_it.collect::<Vec<_>>().into_iter().for_each(|at| self.pump_bound(at));
@@ -255,12 +275,12 @@ impl Dispatcher {
     pub(crate) fn stalls(&mut self) -> bool {
         let mut fronts = Vec::new();
         for (g, generation) in self.generations.iter_mut().enumerate() {
-            let first = |line| Some((g, generation.waiting(line).front()?));
+            let first = |line| Some((g, line, generation.waiting(line).front()?));
             fronts.extend(Line::ALL.into_iter().filter_map(first));
         }
-        fronts.into_iter().any(|(g, key)| {
+        fronts.into_iter().any(|(g, line, key)| {
             let submission = self.entries.get(key).map(|entry| entry.submission);
-            submission.is_some_and(|submission| self.worker_for(g, submission).is_some())
+            submission.is_some_and(|submission| self.worker_for(g, line, submission).is_some())
         })
     }
 }

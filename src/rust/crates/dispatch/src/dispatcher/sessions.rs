@@ -31,6 +31,8 @@ impl Dispatcher {
         let is_session = submission.opens.is_some() && self.sessions_for(submission.runs).is_some();
         if is_session {
             Line::Session
+        } else if submission.runs == Runs::R && self.is_short(submission) {
+            Line::Short
         } else {
             Line::Of(submission.runs)
         }

@@ -599,6 +599,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
 
 mod bound;
 mod clock;
+mod express;
 mod progress;
 mod tasks;
 

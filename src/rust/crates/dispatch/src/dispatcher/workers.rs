@@ -118,9 +118,7 @@ impl Dispatcher {
     }
 
     fn took(&mut self, at: usize, route: u32, micros: u32) {
-        if let Some(g) = self.index(self.workers[at].generation) {
-            self.generations[g].took(route, micros);
-        }
+        self.paces(self.workers[at].generation, |paces| paces.took(route, micros));
     }
 
     /// A lane of a worker may have become free.
@@ -135,7 +133,9 @@ impl Dispatcher {
             match of {
                 Of::R => {
                     self.pump_in_turn(at, g);
-                    if self.workers[at].is_idle() && self.generations[g].waiting(Line::Of(Runs::R)).is_empty() {
+                    let waiting = |line| self.generations[g].waiting(line).len();
+                    let none_waits = [Line::Of(Runs::R), Line::Short].map(waiting) == [0, 0];
+                    if none_waits && self.workers[at].is_idle() {
                         self.take_back(Instant::now());
                     }
                 }

@@ -55,6 +55,8 @@ pub struct Gauges {
     pub max_queue: usize,
     /// entries of `dr_state()`, and bytes that they take
     pub state: (u64, u64),
+    /// short requests that had a worker while long ones had all others
+    pub passed: u64,
     /// batches that workers were given of what had waited, and requests in them
     pub batches: (u64, u64),
     /// jobs of each kind, by the names of their states
@@ -178,6 +180,8 @@ impl Scrape {
         let (entries, bytes) = gauges.state;
         page.gauge("state_entries", "Values that dr_state() has for all workers.", None, entries)?;
         page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)?;
+        let passed = [(NO_LABELS, gauges.passed)];
+        page.counters("passed_requests", "Short requests answered while long ones had all other workers.", None, passed)?;
         let (batches, batched) = gauges.batches;
         page.counters("batches", "Batches of requests that had waited.", None, [(NO_LABELS, batches)])?;
         page.counters("batched_requests", "Requests in them.", None, [(NO_LABELS, batched)])?;

@@ -16,7 +16,8 @@ impl Sessions {
         Sessions { taken, most }
     }
 
-    fn are_apart(&self) -> bool {
+    /// Whether visitors have workers of their own.
+    pub fn are_apart(&self) -> bool {
         self.most > 0
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::commands::{Commands, Later};
+use crate::generation::Line;
 use crate::owner::Owner;
 
 /// Records which workers have left.
@@ -123,8 +124,9 @@ async fn connections_that_stay_with_a_worker_are_spread() {
     }
     // the one used last, where nothing stays
     dispatcher.workers[1].last_turn = 9;
-    assert_eq!(dispatcher.worker_for(0, of(0, 1)).map(|choice| choice.at), Some(1));
-    assert_eq!(dispatcher.worker_for(0, Submission { opens: Some(1), ..of(0, 1) }).map(|choice| choice.at), Some(0));
+    assert_eq!(dispatcher.worker_for(0, Line::Short, of(0, 1)).map(|choice| choice.at), Some(1));
+    let opens = Submission { opens: Some(1), ..of(0, 1) };
+    assert_eq!(dispatcher.worker_for(0, Line::Short, opens).map(|choice| choice.at), Some(0));
 }
 
 /// Workers of two processes, of the first generation, the first of which has so many sessions of visitors.

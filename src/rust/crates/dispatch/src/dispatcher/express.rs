@@ -1,0 +1,79 @@
+//! Short requests pass long ones. A request that takes milliseconds would else wait for seconds where all workers are at
+//! long ones.
+//!
+//! Those that take far less time than others of the app (`pace`) have a line of their own before R. A worker that
+//! becomes free has the next of either line in turn: so a short one passes all the long ones that wait, but for one,
+//! and long ones have every second turn at least. While all workers are at long ones nothing becomes free: then the
+//! supervisor starts one worker more, the express worker, and from then on long requests have one worker less than
+//! there are. Which one that is may change: it is not one process, but a number.
+
+use super::Dispatcher;
+use crate::generation::Line;
+use crate::load::Load;
+use crate::pool::Express;
+use crate::runs::{Of, Runs};
+use crate::submission::Submission;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+impl Dispatcher {
+    /// Whether a request for R is one of those that pass others.
+    pub(super) fn is_short(&self, submission: &Submission) -> bool {
+        let is_short = |g: usize| self.generations[g].paces.is_short(submission.route);
+        self.shared.express() != Express::Off && self.index(submission.generation).is_some_and(is_short)
+    }
+
+    /// Hands out what waits for R, of either line in turn.
+    pub(super) fn pump_r(&mut self, g: usize) {
+        let generation = &mut self.generations[g];
+        generation.short_is_next = !generation.short_is_next;
+        let lines = [Line::Of(Runs::R), Line::Short];
+        let [first, second] = if generation.short_is_next { [lines[1], lines[0]] } else { lines };
+        self.pump(g, first);
+        self.pump(g, second);
+        self.pump(g, Line::Session);
+    }
+
+    /// Whether long requests have all the workers that they may have.
+    pub(super) fn long_ones_are_many(&self, g: usize) -> bool {
+        match self.shared.express() {
+            Express::Beside(most) => self.at_long_ones(g).0 >= most,
+            Express::Off | Express::Turns | Express::Possible => false,
+        }
+    }
+
+    /// How many workers of a generation are at long requests, and how many there are.
+    fn at_long_ones(&self, g: usize) -> (usize, usize) {
+        let generation = &self.generations[g];
+        let most = generation.paces.most();
+        let clock = Instant::now();
+        let is_at_one = |load: &Load| {
+            load.n > 0 && (load.micros > most.into() || load.quiet_for(clock) > Duration::from_micros(most.into()))
+        };
+        let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation.id && !worker.retiring);
+        of_it
+            .filter_map(|(_, worker)| worker.lane(Of::R))
+            .fold((0, 0), |(at_long, all), lane| (at_long + usize::from(is_at_one(lane.load(Runs::R))), all + 1))
+    }
+
+    /// A request of this line gets a worker: counted, if it has one because long ones may not have it.
+    pub(super) fn may_pass(&self, g: usize, line: Line) {
+        if line == Line::Short && self.long_ones_are_many(g) {
+            self.shared.passed.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Whether a short request has waited for so long at `now`, in ms, while all workers are at long ones.
+    pub(crate) fn wants_express(&mut self, g: usize, now: u64, waited: Duration) -> bool {
+        if self.shared.express() != Express::Possible {
+            return false;
+        }
+        let (waiting, entries) = (self.generations[g].waiting(Line::Short), &mut self.entries);
+        let first = waiting.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
+        let has_waited = first.is_some_and(|since| now.saturating_sub(since) >= waited.as_millis() as u64);
+        has_waited && {
+            let (at_long, all) = self.at_long_ones(g);
+            all > 0 && at_long == all
+        }
+    }
+}
