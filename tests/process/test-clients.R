@@ -1,7 +1,7 @@
 # What clients do to the pool: they go away, and there are too many of them.
 
 test("clients that go away while their request runs or waits: it is cancelled, and nothing is kept", function() {
-  server <- serve(workers = 2, threads = 2)
+  server <- serve(workers = 2, threads = 2, express = FALSE)
   wait_for_workers(server, 2)
   ask(server, "/text")
   before <- descriptors(server$pid)
@@ -67,7 +67,7 @@ test("clients that go away before a long answer is there, or within it: nothing 
 })
 
 test("more than the queue holds: 503 with Retry-After at once, and the others are served", function() {
-  server <- serve(workers = 2, max_queue = 10, timeout = 600, metrics = TRUE)
+  server <- serve(workers = 2, max_queue = 10, timeout = 600, metrics = TRUE, express = FALSE)
   running <- lapply(c("/held/one", "/held/two"), function(path) ask_later(server, path))
   expect(marked(server, "one") && marked(server, "two"), "they do not run")
   waiting <- lapply(1:10, function(i) ask_later(server, "/text"))

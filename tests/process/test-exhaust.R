@@ -39,7 +39,7 @@ test("a worker at its limit of address space: an error of R, 500, and it lives",
 })
 
 test("max_rss: a worker that has grown is replaced after its answer, and no request fails", function() {
-  server <- serve(workers = 2, max_rss = 3e8)
+  server <- serve(workers = 2, max_rss = 3e8, express = FALSE)
   old <- wait_for_workers(server, 2)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   for (i in 1:8) expect(ask(server, "/grow")$status == "200", "growing failed")

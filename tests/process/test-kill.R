@@ -19,7 +19,7 @@ test("SIGKILL of a worker: its request gets 502 at once, all others their answer
 test("20 workers killed under load: at most one failed request each, nothing reset, lost or mixed up", function() {
   failed <- 0
   for (round in 1:5) {
-    server <- serve(workers = 4, threads = 2, timeout = 600)
+    server <- serve(workers = 4, threads = 2, timeout = 600, express = FALSE)
     # the slow half keeps all workers busy at nearly every moment, also where its client waits for a processor
     load <- start_load(server, "/n/{n}", path2 = "/sleep/100?n={n}", echo = TRUE, connections = 16)
     for (kill in 1:4) {

@@ -57,6 +57,8 @@ impl Supervisor {
         let passed = self.server.pool().passed();
         if self.recycling.express().is_unused(passed, now) {
             self.recycling.express().end();
+            let seconds = self.options.max_age;
+            self.reports.info(&format!("no short request has needed the express worker for {seconds} s"));
         }
     }
 }

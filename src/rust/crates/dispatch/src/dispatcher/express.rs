@@ -25,12 +25,11 @@ impl Dispatcher {
 
     /// Hands out what waits for R, of either line in turn.
     pub(super) fn pump_r(&mut self, g: usize) {
-        let generation = &mut self.generations[g];
-        generation.short_is_next = !generation.short_is_next;
-        let lines = [Line::Of(Runs::R), Line::Short];
-        let [first, second] = if generation.short_is_next { [lines[1], lines[0]] } else { lines };
-        self.pump(g, first);
-        self.pump(g, second);
+        let mut lines = [Line::Of(Runs::R), Line::Short];
+        if self.generations[g].short_is_next {
+            lines.reverse();
+        }
+        lines.into_iter().for_each(|line| self.pump(g, line));
         self.pump(g, Line::Session);
     }
 
@@ -56,10 +55,16 @@ impl Dispatcher {
             .fold((0, 0), |(at_long, all), lane| (at_long + usize::from(is_at_one(lane.load(Runs::R))), all + 1))
     }
 
-    /// A request of this line gets a worker: counted, if it has one because long ones may not have it.
-    pub(super) fn may_pass(&self, g: usize, line: Line) {
+    /// A request of this line is about to be handed to a worker: the other line is next. Counted, if it has one because
+    /// long ones may not have it.
+    pub(super) fn has_its_turn(&mut self, g: usize, line: Line) {
         if line == Line::Short && self.long_ones_are_many(g) {
             self.shared.passed.fetch_add(1, Relaxed);
+        }
+        match line {
+            Line::Short => self.generations[g].short_is_next = false,
+            Line::Of(Runs::R) => self.generations[g].short_is_next = true,
+            Line::Of(_) | Line::Session => {}
         }
     }
 

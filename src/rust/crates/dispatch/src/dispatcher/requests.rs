@@ -57,7 +57,7 @@ impl Dispatcher {
         let first = self.generations[g].waiting(line).is_empty();
         match if first { self.worker_for(g, line, submission) } else { None } {
             Some(choice) => {
-                self.may_pass(g, line);
+                self.has_its_turn(g, line);
                 self.hand_and_ring(key, choice);
             }
             None => {
@@ -143,7 +143,7 @@ impl Dispatcher {
             let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
                 let Some(choice) = self.worker_for(g, line, submission) else { break };
-                self.may_pass(g, line);
+                self.has_its_turn(g, line);
                 if let Some(batch) = submission.batch {
                     self.generations[g].waiting(line).pop();
                     self.hand_batch(g, line, key, choice, batch);

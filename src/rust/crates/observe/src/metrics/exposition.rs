@@ -181,7 +181,12 @@ impl Scrape {
         page.gauge("state_entries", "Values that dr_state() has for all workers.", None, entries)?;
         page.gauge("state", "Memory that they take.", Some(&Unit::Bytes), bytes)?;
         let passed = [(NO_LABELS, gauges.passed)];
-        page.counters("passed_requests", "Short requests answered while long ones had all other workers.", None, passed)?;
+        page.counters(
+            "passed_requests",
+            "Short requests answered while long ones had all other workers.",
+            None,
+            passed,
+        )?;
         let (batches, batched) = gauges.batches;
         page.counters("batches", "Batches of requests that had waited.", None, [(NO_LABELS, batches)])?;
         page.counters("batched_requests", "Requests in them.", None, [(NO_LABELS, batched)])?;
