@@ -3,13 +3,13 @@
 # worker-natives.R, for what C handlers need in the process that runs them.
 
 # The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), job (see job.R),
+# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), job (see job.R), pool,
 # usual (see route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own
 # routes precede those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix
 # that returns routes, tried after its own), rest (a handler for requests that no other route matches), rest_websocket
 # (the same for WebSockets), leave_websockets (a function without arguments, after which it has none any more) and
 # usual (the defaults of all these routes).
-app_routes <- function(app, prefix = "", outer = list()) {
+app_routes <- function(app, prefix = "", outer = list(), pool = NULL) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
   if (length(further)) {
@@ -21,14 +21,17 @@ app_routes <- function(app, prefix = "", outer = list()) {
       method = route$method, path = join_path(prefix, route$path),
       handler = route_handler(app, route, around), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body,
-      early_hints = route$early_hints, batch = route$batch, job = job_field(route, prefix),
+      early_hints = route$early_hints, batch = route$batch, pool = route$pool %||% pool,
+      job = job_field(route, prefix),
       usual = route$usual, middleware = around$middleware,
       has_sessions = around$has_sessions,
       on_error = error_answers(route$on_error, around$on_error),
       declared = route[c("params", "body")], about = route$about, offer = route$offer
     )
   })
-  mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
+  mounted <- lapply(app$mounts, function(mount) {
+    app_routes(mount$app, paste0(prefix, mount$prefix), around, mount$pool %||% pool)
+  })
   c(own, unlist(mounted, recursive = FALSE))
 }
 
@@ -54,14 +57,17 @@ error_answers <- function(own, of_app) {
 
 # The routes that are tried when all others and the static mounts have been: those of the apps mounted in an app go
 # before its own, as they are below it.
-rest_routes <- function(app, prefix = "", outer = list()) {
+rest_routes <- function(app, prefix = "", outer = list(), pool = NULL) {
   around <- around_handlers(app, outer)
-  mounted <- lapply(app$mounts, function(mount) rest_routes(mount$app, paste0(prefix, mount$prefix), around))
+  mounted <- lapply(app$mounts, function(mount) {
+    rest_routes(mount$app, paste0(prefix, mount$prefix), around, mount$pool %||% pool)
+  })
   own <- if (!is.null(app$rest)) {
     lapply(c("/", "/*path"), function(path) {
       list(
-        method = "ANY", path = join_path(prefix, path), handler = app$rest,
-        middleware = around$middleware, on_error = around$on_error, rest = TRUE, usual = usual_of(app)
+        method = "ANY", path = join_path(prefix, path), handler = app$rest, middleware = around$middleware,
+        on_error = around$on_error, rest = TRUE, pool = pool,
+        usual = usual_of(app)
       )
     })
   }
@@ -127,7 +133,7 @@ not_found_handler <- function(handler) {
 }
 
 # Of a route, beside its method, its path and its handler.
-engine_fields <- c("types", "timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest")
+engine_fields <- c("types", "timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest", "pool")
 
 # What the engine has to know of a route. A field that is NULL is none.
 route_field <- function(route, handler, runs) {
@@ -188,6 +194,11 @@ compile_app <- function(app, call = sys.call(-1L)) {
   first <- app_routes(app)
   rest <- rest_routes(app)
   routes <- c(first, rest)
+  pools <- pools_of(routes, call)
+  numbered <- function(route) {
+    if (!is.null(route$pool)) route$pool <- match(route$pool, pools)
+    route
+  }
   unary <- app_cpp_routes(app, "cpp_routes")
   streams <- app_cpp_routes(app, "cpp_stream_routes")
   cpp <- c(unary, streams)
@@ -232,14 +243,14 @@ compile_app <- function(app, call = sys.call(-1L)) {
   static <- c(lapply(app_statics(app), static_dir, call = call), router_statics(app))
   list(
     routes = c(
-      lapply(seq_along(first), function(i) route_field(first[[i]], i, "r")),
+      lapply(seq_along(first), function(i) route_field(numbered(first[[i]]), i, "r")),
       lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]])),
-      lapply(seq_along(rest), function(i) route_field(rest[[i]], length(first) + i, "r")),
+      lapply(seq_along(rest), function(i) route_field(numbered(rest[[i]]), length(first) + i, "r")),
       websockets
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),
-    natives = natives, policies = app_policies(app), app = app,
+    natives = natives, policies = app_policies(app), pools = pools, app = app,
     counts = c(
       routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams),
       static = length(static), if (length(websockets)) c(ws_routes = length(websockets))

@@ -39,7 +39,7 @@ check_interface <- function(interface, call) {
 cpp_types <- function(..., call, fun = sys.function(-1L)) {
   check_names(call, fun)
   given <- list(...)
-  known <- setdiff(names(route_defaults), c("timeout", "on_client_gone", "max_body", "batch"))
+  known <- setdiff(names(route_defaults), c("timeout", "on_client_gone", "max_body", "batch", "pool"))
   if (length(given) && (is.null(names(given)) || !all(nzchar(names(given))))) {
     problem <- "`...` takes arguments by name; it holds one without"
     stop_drover("argument", problem, call = call, argument = "...")

@@ -43,6 +43,8 @@ NULL
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.
+#' @param pool The name of a pool of workers, see [dr_get()]: `fn` runs in its workers only. `""` for the workers of routes
+#'   without one, `NULL` for all.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_on_start()] for what is done once, before there are workers.
@@ -57,19 +59,21 @@ NULL
 
 #' @rdname worker_hooks
 #' @export
-dr_on_worker_start <- function(app, fn) {
+dr_on_worker_start <- function(app, fn, pool = NULL) {
   check_registrar(app)
   check_hook(fn)
-  app$on_worker_start[[length(app$on_worker_start) + 1L]] <- fn
+  check_pool(pool, sys.call(), empty = TRUE)
+  app$on_worker_start[[length(app$on_worker_start) + 1L]] <- hook_in_pool(fn, pool)
   invisible(app)
 }
 
 #' @rdname worker_hooks
 #' @export
-dr_on_worker_stop <- function(app, fn) {
+dr_on_worker_stop <- function(app, fn, pool = NULL) {
   check_registrar(app)
   check_hook(fn)
-  app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- fn
+  check_pool(pool, sys.call(), empty = TRUE)
+  app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- hook_in_pool(fn, pool)
   invisible(app)
 }
 

@@ -17,6 +17,8 @@
 #'   values are in `req$params` with those of the route. `"/"` mounts at the root.
 #' @param app2 The app to mount; or a router of the package 'plumber', or an app of Shiny, httpuv, Rook or
 #'   Rserve, see [dr_rook()].
+#' @param pool The name of the pool of workers that the routes in R of `app2` have that name none, see [dr_get()], and in
+#'   whose workers the hooks of `app2` for workers run; or `NULL`.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
 #'   part of itself.
@@ -29,8 +31,9 @@
 #' dr_mount(app, "/api", api)
 #' app
 #' @export
-dr_mount <- function(app, prefix, app2) {
+dr_mount <- function(app, prefix, app2, pool = NULL) {
   check_registrar(app)
+  check_pool(pool, sys.call())
   prefix <- check_prefix(prefix, "prefix", sys.call())
   if (nzchar(prefix)) parse_path(prefix, sys.call(), "prefix")
   app2 <- as_app(app2, "app2", sys.call())
@@ -38,6 +41,6 @@ dr_mount <- function(app, prefix, app2) {
     problem <- "`app2` must not contain `app`: mounting it would make `app` a part of itself"
     stop_drover("argument", problem, argument = "app2")
   }
-  app$mounts[[length(app$mounts) + 1L]] <- list(prefix = prefix, app = app2)
+  app$mounts[[length(app$mounts) + 1L]] <- list(prefix = prefix, app = app2, pool = pool)
   invisible(app)
 }

@@ -6,6 +6,9 @@ cpp_note <- function(route) {
   paste0("C: ", encodeString(route$package), "::", encodeString(route$callable), how)
 }
 
+# Which workers a route has, where they are not those of all.
+pool_note <- function(route) if (is.null(route$pool)) "" else paste0("[pool ", route$pool, "]")
+
 # The same of a WebSocket; "" when its handlers are in R.
 websocket_note <- function(route) if (is.null(route$package)) "" else cpp_note(route)
 
@@ -25,7 +28,7 @@ format.dr_app <- function(x, ...) {
   where <- c(vapply(c(routes, cpp, websockets), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
   behind <- lengths(lapply(routes, `[[`, "middleware"))
   notes <- c(
-    ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
+    trimws(paste(ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""), vapply(routes, pool_note, ""))),
     vapply(cpp, cpp_note, ""),
     vapply(websockets, websocket_note, ""),
     vapply(statics, function(static) paste("from", encodeString(static$dir)), "")

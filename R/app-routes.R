@@ -78,12 +78,13 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
   max_body <- as_bytes(more$max_body)
   if (!is.null(max_body)) check_size(max_body, "max_body", 0, call = call)
   check_links(more$early_hints, "early_hints", null = TRUE, call = call)
+  check_pool(more$pool, call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
     timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body,
     early_hints = route_hints(more$early_hints), batch = if (!is.null(more$batch)) list(unclass(more$batch)),
-    job = if (!is.null(more$job)) list(more$job), types
+    job = if (!is.null(more$job)) list(more$job), pool = more$pool, types
   ), call)
 }
 
@@ -161,6 +162,9 @@ route_hints <- function(links) if (!is.null(links)) list(as.list(links))
 #'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together. See
 #'   [dr_early_hints()].
 #' @param batch How many requests the handler takes at a time, see [dr_batch()], or `NULL` for one.
+#' @param pool The name of the pool of workers that the handler runs in, a single string, or `NULL` for the workers of all
+#'   routes without one. How many workers a pool has says `pools` of [dr_pool()]: one, where that says nothing. Where one
+#'   process does all (`workers = 1` of [dr_serve()]), it does this, too.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -185,7 +189,7 @@ registrar_of <- function(method) {
   force(method)
   function(app, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL, response = NULL,
            summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
-           max_body = NULL, early_hints = NULL, batch = NULL) {
+           max_body = NULL, early_hints = NULL, batch = NULL, pool = NULL) {
     add_route(app, method, path, handler, route_arguments(environment()), sys.call(), sys.function())
   }
 }
@@ -231,7 +235,8 @@ dr_any <- registrar_of("ANY")
 #' @export
 dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL,
                      response = NULL, summary = NULL, description = NULL, tags = NULL, examples = NULL,
-                     deprecated = FALSE, operation_id = NULL, max_body = NULL, early_hints = NULL, batch = NULL) {
+                     deprecated = FALSE, operation_id = NULL, max_body = NULL, early_hints = NULL, batch = NULL,
+                     pool = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())

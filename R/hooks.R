@@ -19,10 +19,19 @@ run_worker_hooks <- function(hooks) {
 # The hooks of all apps that serving `app` reaches, in order, and those given to dr_serve() or dr_run() after them.
 worker_hooks <- function(app, on_worker_start, on_worker_stop) {
   apps <- app_tree(app)
-  list(
-    start = c(unlist(lapply(apps, `[[`, "on_worker_start"), recursive = FALSE), on_worker_start),
-    stop = c(unlist(lapply(apps, `[[`, "on_worker_stop"), recursive = FALSE), on_worker_stop)
-  )
+  pools <- pools_of_mounts(app)
+  hooks_of <- function(field) {
+    hooks <- lapply(apps, function(one) {
+      # an app that is mounted for several pools has its hooks run in all workers
+      pool <- unique(pools$pool[vapply(pools$app, identical, NA, one)])
+      of_all <- length(pool) > 1L || is.na(pool)
+      lapply(one[[field]], function(hook) {
+        if (of_all || !is.null(attr(hook, "pool"))) hook else hook_in_pool(hook, pool)
+      })
+    })
+    unlist(hooks, recursive = FALSE)
+  }
+  list(start = c(hooks_of("on_worker_start"), on_worker_start), stop = c(hooks_of("on_worker_stop"), on_worker_stop))
 }
 
 run_start_hook <- function(hook, what, call) {

@@ -76,7 +76,7 @@
 dr_job <- function(app, path, handler, timeout = "1h", retries = 0L, backoff = "10s", keep = "1d", at_once = NULL,
                    priority = 0L, every = NULL, cron = NULL, tz = "UTC", params = NULL, body = NULL, response = NULL,
                    summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE,
-                   operation_id = NULL, max_body = NULL, private = FALSE) {
+                   operation_id = NULL, max_body = NULL, private = FALSE, pool = NULL) {
   call <- sys.call()
   fun <- sys.function()
   job <- job_rules(retries, backoff, keep, at_once, priority, call)

@@ -28,7 +28,7 @@ app_fields <- function(compiled, config) {
     not_found = compiled$not_found %||% 0L,
     tasks = length(compiled$handlers) + 1L,
     errors = own_errors(compiled$error_form),
-    policies = compiled$policies, openapi = served_openapi(compiled$app, config$docs)
+    pools = as.list(compiled$pools), policies = compiled$policies, openapi = served_openapi(compiled$app, config$docs)
   )
   # of a file: whether it has set timers; and of `drover mcp`
   fields$timers <- compiled$timers

@@ -92,6 +92,10 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, session_idle_timeo
 #'   those of [dr_run()] load the file each. Memory is not shared. `"auto"`: as forks, unless the file of [dr_run()]
 #'   has opened connections, children or threads, which forks must not share: then each worker loads the file, and a
 #'   line of the log names what was found. Forks, also those of a session, cannot use what was opened before them.
+#' @param pools How many workers there are for routes that name a pool, see `pool` of [dr_get()]: numbers by name, as
+#'   `workers` of [dr_serve()] has them, such as `list(gpu = 1, fits = c(0, 2))`; or lines of text such as
+#'   `"gpu=1,max_rss=8GB"`, with another `max_rss` than the other workers have. A pool of which nothing is said has one
+#'   worker. Their workers come beside those of `workers`; the settings here hold for them, too.
 #' @param sessions_per_worker How many sessions of an app of Shiny one worker has, a single whole number. Beside the
 #'   workers for pages, workers are forked as visitors come, and each ends when its visitors have gone. `0` for no such
 #'   workers: then all sessions are spread over `workers`, as they are with `workers = 1` and with `start = "spawn"`.
@@ -116,11 +120,12 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, session_idle_timeo
 #' @examples
 #' dr_pool(max_rss = "2GB", max_requests = 10000)
 #' @export
-dr_pool <- function(..., start = c("auto", "fork", "spawn"), sessions_per_worker = 1, max_workers = 0,
+dr_pool <- function(..., start = c("auto", "fork", "spawn"), pools = NULL, sessions_per_worker = 1, max_workers = 0,
                     express = TRUE, check_unused = 10, max_age = 300, max_requests = 0, max_rss = 0, max_lifetime = 0,
                     start_timeout = 300) {
   call <- sys.call()
   check_dots_empty(..., call = call)
+  pools <- pool_lines(pools, call)
   make_group("pool", environment(), call)
 }
 

@@ -74,6 +74,7 @@ otel_variables <- function() {
 pool_fields <- function(pool) {
   whole <- c("n_min", "n_max", "max_requests", "max_rss")
   pool[whole] <- lapply(pool[whole], whole_number)
+  pool$pools <- as.list(pool$pools)
   pool
 }
 

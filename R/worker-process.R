@@ -1,11 +1,13 @@
 # A worker process, in R: what it does from its fork to its end. Its signals, and how it waits, are in src/process.c.
 # Neighbours: worker-zygote.R (which processes become workers), worker-loop.R (the guard around handlers).
 
-# The whole life of a worker. `order`: its number, and whether it has the app's timers. `hooks`: start and stop, lists
+# The whole life of a worker. `order`: its number, whether it has the app's timers, and the number of its pool. `hooks`: start and stop, lists
 # of functions. Its exit status.
 worker_process <- function(order, compiled, hooks) {
   number <- order[[1L]]
-  .Call(C_title, paste("drover: worker", number))
+  pool <- name_of_pool(compiled, order[[3L]])
+  hooks <- lapply(hooks, hooks_in_pool, pool)
+  .Call(C_title, paste0("drover: worker ", number, if (nzchar(pool)) paste0(" (", pool, ")")))
   start_random_stream(number)
   options(device = null_device)
   # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have

@@ -284,7 +284,7 @@ int32_t drv_zygote_fd(const drv_zygote *);
 int32_t drv_zygote_loaded(drv_zygote *, const char *app, size_t len, drv_error *error);
 void drv_zygote_holds(const drv_zygote *, drv_str what);
 void drv_zygote_load_failed(const drv_zygote *, drv_str why);
-int32_t drv_zygote_order(drv_zygote *, uint32_t asked[2]); /* enum todo in zygote.c */
+int32_t drv_zygote_order(drv_zygote *, uint32_t asked[3]); /* enum todo in zygote.c */
 drv_process *drv_zygote_worker(drv_zygote *, drv_link **link, drv_error *error);
 void drv_zygote_made(drv_zygote *, uint32_t pid, drv_str why);
 void drv_zygote_exited(const drv_zygote *, uint32_t worker, uint32_t pid, uint32_t status);

@@ -308,11 +308,10 @@ static drv_process *be_worker(drv_link **link) {
   return process;
 }
 
-/* What body() is called with: the worker's number, and whether it has the app's timers. */
-static SEXP described(const uint32_t order[2]) {
-  SEXP out = Rf_allocVector(INTSXP, 2);
-  INTEGER(out)[0] = (int)order[0];
-  INTEGER(out)[1] = (int)order[1];
+/* What body() is called with: the worker's number, whether it has the app's timers, and its pool. */
+static SEXP described(const uint32_t order[3]) {
+  SEXP out = Rf_allocVector(INTSXP, 3);
+  for (int i = 0; i < 3; i++) INTEGER(out)[i] = (int)order[i];
   return out;
 }
 
@@ -323,7 +322,7 @@ static void serve(drv_process *process, drv_link *link) {
   sigprocmask(SIG_SETMASK, &z.mask, NULL);
 }
 
-static void fork_worker(const uint32_t order[2], SEXP body) {
+static void fork_worker(const uint32_t order[3], SEXP body) {
   uint32_t number = order[0];
   drv_call_package("advance_random_streams", Rf_ScalarInteger((int)number));
   /* what is buffered is written once, and not by each worker at its end */
@@ -356,7 +355,7 @@ static void fork_worker(const uint32_t order[2], SEXP body) {
 }
 
 /* What to do next: waits for it, and reaps meanwhile. */
-static enum todo next_order(int ending, uint32_t asked[2]) {
+static enum todo next_order(int ending, uint32_t asked[3]) {
   for (;;) {
     enum todo todo = (enum todo)drv_zygote_order(z.zygote, asked);
     if (todo != NOTHING) return todo;
@@ -371,7 +370,7 @@ static enum todo next_order(int ending, uint32_t asked[2]) {
 
 /* .Call: carries out orders until there are no more: NULL then. body(order) is what a worker runs, its value the exit
  * status; a process that is to be a worker itself comes back with the order. An order is c(number, whether it has the
- * app's timers). */
+ * app's timers, its pool). */
 SEXP drv_zygote_run(SEXP body) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -382,7 +381,7 @@ SEXP drv_zygote_run(SEXP body) {
   sigaction(SIGCHLD, &standard, &z.on_end);
   z.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   for (int ending = 0;;) {
-    uint32_t asked[2] = {0, 0};
+    uint32_t asked[3] = {0, 0, 0};
     switch (next_order(ending, asked)) {
     case FORK:
       fork_worker(asked, body);

@@ -109,7 +109,7 @@ test("uploads and long answers while workers are killed: no file is left, and no
   dir.create(folder)
   body <- tempfile("body-")
   writeBin(raw(3e6), body)
-  server <- serve(workers = 2, max_body = 1e7, upload_path = folder, timeout = 600, env = c(TMPDIR = folder))
+  server <- serve(workers = 2, max_body = 1e7, express = FALSE, upload_path = folder, timeout = 600, env = c(TMPDIR = folder))
   load <- start_load(server, "/big", connections = 4)
   for (round in 1:4) {
     uploads <- lapply(1:4, function(i) ask_later(server, "/upload", "--data-binary", paste0("@", body)))

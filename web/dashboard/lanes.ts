@@ -70,7 +70,7 @@ export class Lanes {
     const answered = `${count(worker.requests)} requests, ${count(worker.errors)} errors`;
     say(
       facts,
-      `generation ${worker.generation}, ${answered}${promises}, ` +
+      `${worker.pool ? `pool ${worker.pool}, ` : ""}generation ${worker.generation}, ${answered}${promises}, ` +
         `busy ${(100 * worker.busy).toFixed(0)} %, ${bytes(worker.memory)}, ${time(worker.age)} old`,
     );
     say(running, [...(worker.sessions ?? []).map(visit), ...worker.runs.map(runs)].join("\n"));

@@ -7,6 +7,8 @@ export interface Worker {
   alive: boolean;
   state: "starting" | "idle" | "busy" | "retiring";
   generation: number;
+  /** by which routes name the pool that it is in; none where they name none */
+  pool?: string;
   requests: number;
   errors: number;
   promises: number;

@@ -6,7 +6,7 @@
 use crate::input::Input;
 use admission::Limits;
 use dispatch::fuzzing::{Left, Thread};
-use dispatch::{Batch, Origin, Outcome, Owner, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
+use dispatch::{Batch, Express, Origin, Outcome, Owner, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
 use exchange::{set_now, PipeReader};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
@@ -23,6 +23,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use wire::stream::{Order, Part};
 use wire::{ContentType, Notice, Reply, ReplyBody, ReplyHead};
 
+/// Pools of workers.
+const POOLS: u8 = 2;
 /// Workers at a time, and requests in all.
 const WORKERS: usize = 4;
 const REQUESTS: usize = 300;
@@ -109,8 +111,8 @@ impl World {
         let limits = Limits { max_queue: 20, max_async: 4, queue_timeout: 2.0, kill_after: 3.0, ..Limits::default() };
         let mut thread = Thread::new(&limits);
         let events = thread.pool().events().expect("nobody else asks");
-        thread.pool().set_growable(true);
-        thread.pool().add_generation(1);
+        thread.pool().set_growable(0, true);
+        thread.pool().add_generation(1, POOLS);
         thread.pool().switch_to(1);
         thread.listens();
         World {
@@ -128,7 +130,7 @@ impl World {
     }
 
     fn step(&mut self, input: &mut Input) {
-        match input.byte() % 20 {
+        match input.byte() % 21 {
             0..=3 => self.ask(input),
             4 | 5 => self.takes(input),
             6..=8 => self.says(input),
@@ -168,12 +170,22 @@ impl World {
             }
             18 => {
                 let next = self.generation + 1;
-                self.thread.pool().add_generation(next);
+                self.thread.pool().add_generation(next, POOLS);
                 match input.byte() & 3 {
                     0 => self.thread.pool().drop_generation(next),
                     _ => self.thread.pool().switch_to(next),
                 }
                 self.generation = next;
+            }
+            19 => {
+                let most = input.byte();
+                let express = match most & 3 {
+                    0 => Express::Off,
+                    1 => Express::Turns,
+                    2 => Express::Possible,
+                    _ => Express::Beside(usize::from(most >> 2 & 3) + 1),
+                };
+                self.thread.pool().set_express(0, express);
             }
             _ => {
                 self.thread.listens();
@@ -210,6 +222,7 @@ impl World {
             request: u64::from(number),
             from: Origin { client: u64::from(whither >> 6), connection: u64::from(whither >> 4 & 3) },
             generation: self.generation.saturating_sub(u32::from(whither & 3 == 3)),
+            pool: u8::from(whither & 3 == 2),
             route: u32::from(whither >> 2 & 3),
             runs: [Runs::R, Runs::R, Runs::Inline, Runs::Pool][usize::from(kind & 3)],
             timeout: [500, 5_000, 30_000, 60_000][usize::from(kind >> 2 & 3)],
@@ -259,7 +272,8 @@ impl World {
         let stats = Arc::<WorkerStats>::default();
         stats.max_requests.store(u64::from(kind >> 5), Relaxed);
         let generation = if kind & 16 == 0 { self.generation } else { self.generation.saturating_sub(1) };
-        self.thread.pool().attach(Seat { worker: self.hired, generation, end, c_end, runner, stats });
+        let pool = u8::from(kind & 8 != 0);
+        self.thread.pool().attach(Seat { worker: self.hired, generation, pool, end, c_end, runner, stats });
         self.workers.push(Worker { number: self.hired, r: side(mine), c });
     }
 

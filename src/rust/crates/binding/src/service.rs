@@ -333,12 +333,14 @@ impl Answer {
         self.runs = workers.iter().map(WorkerStatus::shown_runs).collect();
         let states = workers.iter().map(|w| Str::new(w.state.name().as_bytes()));
         let runs = self.runs.iter().map(|runs| runs.as_ref().map_or(Str::NA, |runs| Str::new(runs.as_bytes())));
-        self.strings = states.chain(runs).collect();
+        let pools = workers.iter().map(|w| Str::new(w.pool.as_bytes()));
+        self.strings = states.chain(runs).chain(pools).collect();
+        let strings = |of: usize| Node::vector(Kind::Str, &self.strings[of * workers.len()..(of + 1) * workers.len()]);
         let double = |i: usize| Node::vector(Kind::Dbl, &self.doubles[i]);
         let fields = [
             ("pid", Node::vector(Kind::Int, &self.ints[0])),
             ("alive", Node::vector(Kind::Lgl, &self.ints[1])),
-            ("state", Node::vector(Kind::Str, &self.strings[..workers.len()])),
+            ("state", strings(0)),
             ("generation", Node::vector(Kind::Int, &self.ints[2])),
             ("requests", double(0)),
             ("errors", double(1)),
@@ -346,7 +348,8 @@ impl Answer {
             ("busy", double(3)),
             ("memory", double(4)),
             ("age", double(5)),
-            ("runs", Node::vector(Kind::Str, &self.strings[workers.len()..])),
+            ("runs", strings(1)),
+            ("pool", strings(2)),
         ];
         self.list(&fields, workers.len() as i64)
     }

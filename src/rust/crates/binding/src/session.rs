@@ -7,7 +7,7 @@ use crate::natives::CNatives;
 use crate::node::{Node, Str};
 use crate::service::Answer;
 use crate::shield::{borrowed, shield, Error};
-use engine::{Gauge, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
+use engine::{AppConfig, Gauge, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
 use shm::Ring;
@@ -72,7 +72,7 @@ fn seat(
         let status = move || supervisor::quick_status(pid, generation, WorkerState::Idle, &stats, since);
         metrics.workers.watch(server.place(), move || vec![status()]);
     }
-    pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
+    pool.attach(Seat { worker: generation, generation, pool: 0, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
     let work = Work { running, stats, since: Instant::now() };
     Ok((Link::new(worker, routes, settings.limits.clone(), upload_path, log), work))
@@ -89,7 +89,7 @@ impl Session {
     /// As for [`CNatives::ready`].
     unsafe fn renew(&mut self, json: &[u8], natives: &CNatives) -> Result<(), (u16, String)> {
         self.server.reload_tls();
-        let app = read_app(json).map_err(|e| (2, format!("configuration: {e}")))?;
+        let app = in_one_process(read_app(json).map_err(|e| (2, format!("configuration: {e}")))?);
         let routes = Routes::new(&app).map_err(|e| (2, e))?;
         let log = self.server.log().clone();
         // SAFETY: the caller's.
@@ -106,7 +106,7 @@ impl Session {
     /// Whether the app before has nothing left to do.
     fn is_renewed(&mut self) -> bool {
         let old = self.generation;
-        std::iter::from_fn(&mut self.news).any(|event| event == PoolEvent::Drained(old))
+        std::iter::from_fn(&mut self.news).any(|event| event == PoolEvent::Drained { generation: old, pool: 0 })
     }
 
     /// The link of the app that takes over, and whether the C handlers of the one before have ended.
@@ -171,6 +171,11 @@ pub unsafe extern "C" fn drv_session_start(
 
 const FIRST: u32 = 1;
 
+/// The app as a session serves it, which has no pools of workers.
+fn in_one_process(app: AppConfig) -> AppConfig {
+    AppConfig { pools: Vec::new(), ..app }
+}
+
 /// # Safety
 /// As for [`CNatives::ready`].
 unsafe fn start(
@@ -180,6 +185,7 @@ unsafe fn start(
     interrupt: extern "C" fn(),
 ) -> Result<(Session, Link), (u16, String)> {
     let (mut settings, app) = read_whole(json).map_err(|e| (2, format!("configuration: {e}")))?;
+    let app = in_one_process(app);
     settings.console = console();
     let routes = Routes::new(&app).map_err(|e| (2, e))?;
     let threads = settings.cpp_workers;

@@ -31,6 +31,7 @@ pub struct Zygote {
 struct ForkOrder {
     worker: u32,
     timers: bool,
+    pool: u32,
     fds: Vec<OwnedFd>,
 }
 
@@ -62,12 +63,12 @@ impl Zygote {
             Ok(Received::End) | Err(_) => return Todo::End,
         };
         match order {
-            Ok(ZygoteOrder::Fork { worker, timers, .. }) => {
-                self.order = Some(ForkOrder { worker, timers, fds });
+            Ok(ZygoteOrder::Fork { worker, timers, pool, .. }) => {
+                self.order = Some(ForkOrder { worker, timers, pool, fds });
                 Todo::Fork
             }
-            Ok(ZygoteOrder::Become { worker, timers, .. }) => {
-                self.order = Some(ForkOrder { worker, timers, fds });
+            Ok(ZygoteOrder::Become { worker, timers, pool, .. }) => {
+                self.order = Some(ForkOrder { worker, timers, pool, fds });
                 Todo::Become
             }
             Ok(ZygoteOrder::Quit { last }) => {
@@ -231,19 +232,19 @@ pub unsafe extern "C" fn drv_zygote_load_failed(zygote: *const Zygote, why: Str)
     shield((), || zygote.send(ZygoteNews::LoadFailed(&String::from_utf8_lossy(why))));
 }
 
-/// The next order, as the numbers of `Todo`. `asked`: for a worker, its number, and whether it has the app's timers;
-/// for the end, whether the server ends with this process.
+/// The next order, as the numbers of `Todo`. `asked`: for a worker, its number, whether it has the app's timers, and its
+/// pool; for the end, whether the server ends with this process.
 ///
 /// # Safety
 /// `zygote` is live, `asked` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, asked: *mut [u32; 2]) -> i32 {
+pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, asked: *mut [u32; 3]) -> i32 {
     // SAFETY: the caller's.
     let (zygote, asked) = unsafe { (&mut *zygote, &mut *asked) };
     let todo = shield(Todo::End, || zygote.receive());
     match (&todo, &zygote.order) {
-        (Todo::Fork | Todo::Become, Some(order)) => *asked = [order.worker, order.timers.into()],
-        (Todo::Quit, _) => *asked = [zygote.last.into(), 0],
+        (Todo::Fork | Todo::Become, Some(order)) => *asked = [order.worker, order.timers.into(), order.pool],
+        (Todo::Quit, _) => *asked = [zygote.last.into(), 0, 0],
         _ => {}
     }
     todo as i32

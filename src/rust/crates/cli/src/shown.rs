@@ -160,8 +160,7 @@ fn workers(workers: &[WorkerStatus]) -> String {
     if workers.is_empty() {
         return String::new();
     }
-    let head = ["pid", "state", "generation", "requests", "errors", "promises", "busy", "memory", "age", "runs"];
-    let rows = workers.iter().map(|worker| {
+    let row = |worker: &WorkerStatus| {
         let state = if worker.alive { worker.state.name() } else { "gone" };
         let runs =
             worker.runs.iter().map(|request| format!("{} for {}", plain(&request.shown()), time(request.seconds)));
@@ -177,8 +176,21 @@ fn workers(workers: &[WorkerStatus]) -> String {
             age(worker.age),
             runs.collect::<Vec<_>>().join(", "),
         ]
-    });
-    table(head, rows) + &sessions(workers)
+    };
+    let head = ["pid", "state", "generation", "requests", "errors", "promises", "busy", "memory", "age", "runs"];
+    let text = if workers.iter().all(|worker| worker.pool.is_empty()) {
+        table(head, workers.iter().map(row))
+    } else {
+        let pool = |worker: &WorkerStatus| if worker.pool.is_empty() { "-".to_owned() } else { plain(&worker.pool) };
+        table(with_pool(head, "pool"), workers.iter().map(|worker| with_pool(row(worker), pool(worker))))
+    };
+    text + &sessions(workers)
+}
+
+/// The columns of a worker, with its pool among them.
+fn with_pool<T>(columns: [T; 10], pool: T) -> [T; 11] {
+    let [pid, state, generation, requests, errors, promises, busy, memory, age, runs] = columns;
+    [pid, state, pool, generation, requests, errors, promises, busy, memory, age, runs]
 }
 
 /// Visitors' sessions, those first that have been idle for the shortest time.
@@ -347,6 +359,7 @@ mod tests {
             alive: true,
             state: WorkerState::Busy,
             generation: 1,
+            pool: String::new(),
             requests: 1,
             errors: 0,
             promises: 0,

@@ -44,7 +44,7 @@ impl Dispatcher {
 
     /// Whether a request may go to another worker, even one yet to be started.
     pub(crate) fn has_choice(&self) -> bool {
-        self.workers.len() > 1 || self.shared.growable.load(Relaxed)
+        self.workers.len() > 1 || self.shared.may_grow()
     }
 
     /// Takes back what waits behind a slow request, for other workers.
@@ -53,17 +53,17 @@ impl Dispatcher {
             return;
         }
         for g in 0..self.generations.len() {
-            let generation = self.generations[g].id;
-            let of_generation = |worker: &Worker| worker.generation == generation;
+            let crew = self.generations[g].crew;
+            let is_of_it = |worker: &Worker| worker.crew == crew;
             let mut taken = Vec::new();
             for (of, runs) in [(Of::R, Runs::R), (Of::C, Runs::Pool)] {
                 let is_spare = |worker: &Worker| worker.open(runs).is_some_and(|lane| lane.running() < lane.width);
-                let spare = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_spare(worker));
+                let spare = self.workers.iter().any(|(_, worker)| is_of_it(worker) && is_spare(worker));
                 let slow = if spare { SLOW } else { LATER };
                 let is_free = |worker: &Worker| is_spare(worker) && !worker.works_between();
-                let free = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_free(worker));
+                let free = self.workers.iter().any(|(_, worker)| is_of_it(worker) && is_free(worker));
                 let unknown = if free { LATER } else { MUCH_LATER };
-                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| of_generation(worker)) {
+                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| is_of_it(worker)) {
                     let may_wait = |lane: &&mut Lane| lane.has_ahead() || lane.has_begun_nothing();
                     if let Some(lane) = worker.lane_mut(of).filter(may_wait) {
                         taken.extend(lane.take_back(now, slow));
@@ -82,24 +82,33 @@ impl Dispatcher {
     }
 
     fn tell_pressure(&mut self) {
-        let Some(g) = self.generations.iter().position(|g| !g.closing) else { return };
-        if self.wants_express(g, now(), LATER) {
-            let _ = self.shared.events.send(PoolEvent::ShortWaits);
+        let current = (0..self.generations.len()).filter(|&g| !self.generations[g].closing);
+        for g in current.collect::<Vec<_>>() {
+            self.tell_pressure_of(g);
         }
-        if !self.shared.growable.load(Relaxed) {
+    }
+
+    fn tell_pressure_of(&mut self, g: usize) {
+        let crew = self.generations[g].crew;
+        let pool = crew.pool;
+        if self.wants_express(g, now(), LATER) {
+            let _ = self.shared.events.send(PoolEvent::ShortWaits(pool));
+        }
+        if !self.shared.of(pool).growable.load(Relaxed) {
             return;
         }
         let current = &self.generations[g];
-        let (id, waiting) = (current.id, current.in_line());
+        let waiting = current.in_line();
         let entries = &mut self.entries;
         let since = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let waited_ms = since.map_or(0, |since| now().saturating_sub(since));
         // a request that waits for an R busy between requests stays there while no other worker is free: it counts
         let clock = Instant::now();
-        let lanes = self.workers.iter().filter(|(_, w)| w.generation == id).filter_map(|(_, w)| w.lane(Of::R));
+        let of_it = || self.workers.iter().filter(|(_, w)| w.crew == crew);
+        let (lanes, ready) = (of_it().filter_map(|(_, w)| w.lane(Of::R)), of_it().count());
         let stalled: usize = lanes.map(|lane| lane.stalled(clock, LATER)).sum();
         if stalled > 0 || (waiting > 0 && waited_ms >= LATER.as_millis() as u64) {
-            let _ = self.shared.events.send(PoolEvent::Pressure { waiting: waiting + stalled, waited_ms });
+            let _ = self.shared.events.send(PoolEvent::Pressure { pool, waiting: waiting + stalled, waited_ms, ready });
         }
     }
 

@@ -17,6 +17,7 @@
 //! A worker that has as many promises under way as it may have is given no requests: they wait for it, or go to others.
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
 
+use crate::crew::Crew;
 use crate::lane::Lane;
 use crate::runs::{Of, Runs};
 use crate::worker::Worker;
@@ -43,11 +44,11 @@ pub(crate) const SLOW: Duration = Duration::from_micros(500);
 /// last.
 type Rank = (bool, usize, usize, u32, usize, u64);
 
-/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now. `cost`:
+/// The worker for a request of `crew` that should take `expected` microseconds, if one is to have it now. `cost`:
 /// how unwelcome it is to a worker, as `sessions` has it; `None` for one that is not to have it.
 pub(crate) fn choose(
     workers: &Slab<Worker>,
-    generation: u32,
+    crew: Crew,
     runs: Runs,
     expected: Option<u32>,
     cost: impl Fn(&Worker) -> Option<usize>,
@@ -58,7 +59,7 @@ pub(crate) fn choose(
     let quick = expected.is_some_and(|e| e <= QUICK);
     let is_swift = |lane: &Lane| lane.load(runs).quiet_for(now()) < SLOW;
     let (mut spare, mut together, mut ahead) = (None::<(Rank, usize)>, None, None::<(u64, usize)>);
-    for (at, worker) in workers.iter().filter(|(_, w)| w.generation == generation) {
+    for (at, worker) in workers.iter().filter(|(_, w)| w.crew == crew) {
         let Some(lane) = worker.open(runs) else { continue };
         if runs != Runs::Inline && lane.is_blocked(now, SLOW) {
             continue;

@@ -11,6 +11,7 @@
 //! `request` one request.
 
 use crate::commands::Commands;
+use crate::crew::Crew;
 use crate::generation::Generation;
 use crate::lane::Lane;
 use crate::outcome::Outcome;
@@ -93,12 +94,14 @@ impl Dispatcher {
 
     pub(crate) fn apply(&mut self, order: PoolOrder) {
         match order {
-            PoolOrder::Add(id) => self.generations.push(Generation::new(id)),
+            PoolOrder::Add(generation, pools) => {
+                self.generations.extend((0..pools).map(|pool| Generation::new(Crew { generation, pool })));
+            }
             PoolOrder::Switch(id) => {
                 for g in &mut self.generations {
-                    g.closing = g.id < id;
+                    g.closing = g.crew.generation < id;
                 }
-                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| worker.generation < id) {
+                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| worker.crew.generation < id) {
                     worker.drain_streams();
                 }
                 for g in 0..self.generations.len() {
@@ -107,7 +110,7 @@ impl Dispatcher {
                 self.release_retired();
             }
             PoolOrder::Forget(id) => {
-                for g in self.generations.iter_mut().filter(|g| g.id == id) {
+                for g in self.generations.iter_mut().filter(|g| g.crew.generation == id) {
                     g.closing = true;
                 }
                 self.release_retired();

@@ -1,6 +1,7 @@
-//! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its
-//! routes take, which `pace` has.
+//! What the dispatcher knows of one generation of the app, as far as one pool of its workers goes: the requests that wait
+//! for them, and how long its routes take, which `pace` has.
 
+use crate::crew::Crew;
 use crate::fair::Waiting;
 use crate::pace::Paces;
 use crate::request::Key;
@@ -34,7 +35,8 @@ impl Line {
 }
 
 pub(crate) struct Generation {
-    pub id: u32,
+    /// its workers
+    pub crew: Crew,
     /// requests without a worker by what they wait for; some may have ended since
     waiting: [Waiting; Line::ALL.len()],
     /// requests that wait for others of their route, to be in a batch with them, before they stand in line
@@ -48,9 +50,9 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    pub(crate) fn new(id: u32) -> Self {
+    pub(crate) fn new(crew: Crew) -> Self {
         Generation {
-            id,
+            crew,
             waiting: Default::default(),
             gathering: BTreeMap::new(),
             closing: false,

@@ -4,6 +4,7 @@
 //! The socket of a request shows which process has made it. To look that up costs some milliseconds, so only requests
 //! from this machine are looked up, when they have waited for a while, and not more than once a second.
 
+use crate::crew::Crew;
 use crate::dispatcher::Dispatcher;
 use crate::outcome::Outcome;
 use crate::request::Key;
@@ -18,16 +19,17 @@ const LOOK_AFTER: u64 = 1000;
 impl Dispatcher {
     /// Answers what waits for R that waits for the answer, in every worker of its generation: none will be free.
     pub(crate) fn settle_own(&mut self, now: u64) {
-        if now < self.own_at || self.shared.growable.load(Relaxed) {
+        if now < self.own_at {
             return;
         }
-        let waiting: Vec<(Key, SocketAddr, u32)> = self
+        let waiting: Vec<(Key, SocketAddr, Crew)> = self
             .entries
             .unanswered()
             .filter_map(|(key, e)| {
                 let peer = e.submission.peer?;
                 let waits = now.saturating_sub(e.since) >= LOOK_AFTER && self.begun_by(e).is_none();
-                waits.then_some((key, peer, e.submission.generation))
+                let waits = waits && !self.shared.of(e.submission.pool).growable.load(Relaxed);
+                waits.then_some((key, peer, e.submission.crew()))
             })
             .collect();
         if waiting.is_empty() {
@@ -35,22 +37,21 @@ impl Dispatcher {
         }
         self.own_at = now + LOOK_AFTER;
         let sockets = Sockets::of(waiting.iter().map(|(_, peer, _)| *peer));
-        let mut owners: HashMap<u32, HashSet<u32>> = HashMap::new();
-        let mut own: Vec<(Key, u32, u32)> = Vec::new();
+        let mut owners: HashMap<Crew, HashSet<u32>> = HashMap::new();
+        let mut own: Vec<(Key, Crew, u32)> = Vec::new();
         for (_, worker) in &self.workers {
             let pid = worker.pid().map_or_else(std::process::id, i32::cast_unsigned);
             let held = if is_asleep(pid) { sockets.held_by(pid) } else { HashSet::new() };
-            owners.entry(worker.generation).or_default().insert(pid);
-            let is_its = |(_, peer, generation): &&(Key, SocketAddr, u32)| {
-                *generation == worker.generation && held.contains(peer)
-            };
-            own.extend(waiting.iter().filter(is_its).map(|(key, _, generation)| (*key, *generation, pid)));
+            owners.entry(worker.crew).or_default().insert(pid);
+            let is_its = |(_, peer, crew): &&(Key, SocketAddr, Crew)| *crew == worker.crew && held.contains(peer);
+            own.extend(waiting.iter().filter(is_its).map(|(key, _, crew)| (*key, *crew, pid)));
         }
-        for (_, generation, pid) in &own {
-            owners.entry(*generation).or_default().remove(pid);
+        for (_, crew, pid) in &own {
+            owners.entry(*crew).or_default().remove(pid);
         }
-        for (key, generation, pid) in own {
-            if owners.get(&generation).is_some_and(HashSet::is_empty) {
+        for (key, crew, pid) in own {
+            let not_for_it = self.entries.get(key).map(|entry| entry.submission).map_or(0, |it| self.kept_from(&it));
+            if owners.get(&crew).is_some_and(|free| free.len() <= not_for_it) {
                 self.leave(key, now, true);
                 self.settle(key, Outcome::OfItself(pid.cast_signed()));
             }

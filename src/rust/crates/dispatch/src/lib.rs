@@ -14,6 +14,7 @@ mod assigned;
 mod check;
 mod choose;
 mod commands;
+mod crew;
 mod dispatcher;
 mod fair;
 #[cfg(feature = "fuzzing")]
@@ -42,6 +43,7 @@ mod wakes;
 mod worker;
 
 pub use commands::{Commands, Later};
+pub use crew::MOST_POOLS;
 pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use owner::Owner;

@@ -3,6 +3,7 @@
 //!
 //! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
 
+use crate::crew::{Crew, MOST_POOLS};
 use crate::running::Running;
 use shm::ServerEnd;
 use std::fmt;
@@ -18,6 +19,8 @@ pub struct Seat {
     pub worker: u32,
     /// of the app that it has loaded
     pub generation: u32,
+    /// which of the app's pools it is in
+    pub pool: u8,
     /// the server's end of its link
     pub end: ServerEnd,
     /// the same of a second one, for C handlers that run in it; `None` when it has none
@@ -26,6 +29,12 @@ pub struct Seat {
     pub runner: Option<Runner>,
     /// its counters
     pub stats: Arc<WorkerStats>,
+}
+
+impl Seat {
+    pub(crate) fn crew(&self) -> Crew {
+        Crew { generation: self.generation, pool: self.pool }
+    }
 }
 
 /// What runs the handlers of a worker, and how interrupts reach it.
@@ -91,17 +100,26 @@ impl WorkerStats {
 pub enum PoolEvent {
     /// requests of the current generation wait, and no worker is free: `waiting` of them, the oldest for `waited_ms`
     Pressure {
+        /// for workers of this one
+        pool: u8,
         /// requests
         waiting: usize,
         /// milliseconds
         waited_ms: u64,
+        /// workers that there were
+        ready: usize,
     },
     /// nothing is with this worker any more, and it is given nothing more: it may end
     Retired(u32),
-    /// a short request waits while all workers are at long ones, see [`Pool::set_express`]
-    ShortWaits,
-    /// a generation that is not the current one has no worker and no request left
-    Drained(u32),
+    /// a short request waits while all workers of this pool are at long ones, see [`Pool::set_express`]
+    ShortWaits(u8),
+    /// a pool of a generation that is not the current one has no worker and no request left
+    Drained {
+        /// which
+        generation: u32,
+        /// of its pools
+        pool: u8,
+    },
     /// a request has come for an app that is not there: see [`Pool::want`]
     Wanted,
     /// it was interrupted at the deadline of a request and has answered since: its state is unknown, and a fresh worker
@@ -143,7 +161,7 @@ pub enum PoolEvent {
 
 /// Orders to the dispatcher.
 pub(crate) enum PoolOrder {
-    Add(u32),
+    Add(u32, u8),
     Switch(u32),
     Forget(u32),
     Attach(Box<Seat>),
@@ -166,13 +184,9 @@ pub(crate) struct Shared {
     orders: UnboundedSender<PoolOrder>,
     pub(crate) events: UnboundedSender<PoolEvent>,
     receiver: Mutex<Option<UnboundedReceiver<PoolEvent>>>,
-    pub(crate) growable: AtomicBool,
+    pools: [OfPool; MOST_POOLS],
     /// how many sessions of visitors a worker is given, see [`Pool::set_sessions`]
     pub(crate) sessions: AtomicUsize,
-    /// how short requests pass long ones, see [`Express::encode`]
-    express: AtomicUsize,
-    /// short requests that did, as long ones may not have all workers
-    pub(crate) passed: AtomicU64,
     /// workers that are attached
     pub(crate) ready: AtomicUsize,
     /// requests whose clients wait for an answer
@@ -189,9 +203,42 @@ pub(crate) struct Shared {
     pub(crate) most: AtomicUsize,
 }
 
+/// What is known of the workers of one pool.
+pub(crate) struct OfPool {
+    /// whether there may be more
+    pub(crate) growable: AtomicBool,
+    /// how short requests pass long ones, see [`Express::encode`]
+    express: AtomicUsize,
+    /// short requests that did, as long ones may not have all workers
+    pub(crate) passed: AtomicU64,
+    /// those that are attached
+    pub(crate) ready: AtomicUsize,
+}
+
+impl Default for OfPool {
+    fn default() -> Self {
+        OfPool {
+            growable: AtomicBool::new(false),
+            express: AtomicUsize::new(Express::Turns.encode()),
+            passed: AtomicU64::new(0),
+            ready: AtomicUsize::new(0),
+        }
+    }
+}
+
 impl Shared {
-    pub(crate) fn express(&self) -> Express {
-        Express::decode(self.express.load(Ordering::Relaxed))
+    /// What is known of a pool, of which there are no more than [`MOST_POOLS`].
+    pub(crate) fn of(&self, pool: u8) -> &OfPool {
+        &self.pools[usize::from(pool) % MOST_POOLS]
+    }
+
+    pub(crate) fn express(&self, pool: u8) -> Express {
+        Express::decode(self.of(pool).express.load(Ordering::Relaxed))
+    }
+
+    /// Whether there may be more workers in any pool.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.pools.iter().any(|pool| pool.growable.load(Ordering::Relaxed))
     }
 }
 
@@ -244,10 +291,8 @@ impl Pool {
             orders,
             events,
             receiver: Mutex::new(Some(receiver)),
-            growable: AtomicBool::new(false),
+            pools: Default::default(),
             sessions: AtomicUsize::new(0),
-            express: AtomicUsize::new(Express::Turns.encode()),
-            passed: AtomicU64::new(0),
             ready: AtomicUsize::new(0),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -264,9 +309,10 @@ impl Pool {
         (self.0.batches.load(Ordering::Relaxed), self.0.batched.load(Ordering::Relaxed))
     }
 
-    /// There is a generation of the app. No request goes to it before [`Pool::switch_to`].
-    pub fn add_generation(&self, generation: u32) {
-        self.order(PoolOrder::Add(generation));
+    /// There is a generation of the app, with so many pools of workers. No request goes to it before
+    /// [`Pool::switch_to`].
+    pub fn add_generation(&self, generation: u32, pools: u8) {
+        self.order(PoolOrder::Add(generation, pools));
     }
 
     /// From now on requests are of this generation. The workers of older ones are retired as they have nothing left to
@@ -306,9 +352,9 @@ impl Pool {
         self.order(PoolOrder::Look(Box::new(reply)));
     }
 
-    /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.
-    pub fn set_growable(&self, growable: bool) {
-        self.0.growable.store(growable, Ordering::Relaxed);
+    /// Whether the supervisor would start more workers of a pool: without, no [`PoolEvent::Pressure`] is told.
+    pub fn set_growable(&self, pool: u8, growable: bool) {
+        self.0.of(pool).growable.store(growable, Ordering::Relaxed);
     }
 
     /// How many sessions of visitors a worker is given: further ones wait for others, of which the last is kept for
@@ -318,14 +364,19 @@ impl Pool {
         self.0.sessions.store(most, Ordering::Relaxed);
     }
 
-    /// How short requests pass long ones. [`Express::Turns`] before it is said.
-    pub fn set_express(&self, express: Express) {
-        self.0.express.store(express.encode(), Ordering::Relaxed);
+    /// How short requests for workers of a pool pass long ones. [`Express::Turns`] before it is said.
+    pub fn set_express(&self, pool: u8, express: Express) {
+        self.0.of(pool).express.store(express.encode(), Ordering::Relaxed);
     }
 
-    /// Short requests that were given a worker while long ones had all that they may have.
-    pub fn passed(&self) -> u64 {
-        self.0.passed.load(Ordering::Relaxed)
+    /// Short requests that were given a worker of a pool while long ones had all that they may have.
+    pub fn passed(&self, pool: u8) -> u64 {
+        self.0.of(pool).passed.load(Ordering::Relaxed)
+    }
+
+    /// The same of all pools.
+    pub fn passed_in_all(&self) -> u64 {
+        self.0.pools.iter().map(|pool| pool.passed.load(Ordering::Relaxed)).sum()
     }
 
     /// Says that the app, which is not loaded, has been asked for.
@@ -336,12 +387,17 @@ impl Pool {
 
     /// Whether requests have a choice among workers, or will have when there are more of them.
     pub fn has_choice(&self) -> bool {
-        self.ready() > 1 || self.0.growable.load(Ordering::Relaxed)
+        self.ready() > 1 || self.0.may_grow()
     }
 
     /// Workers that are attached.
     pub fn ready(&self) -> usize {
         self.0.ready.load(Ordering::Relaxed)
+    }
+
+    /// Those of a pool.
+    pub fn ready_in(&self, pool: u8) -> usize {
+        self.0.of(pool).ready.load(Ordering::Relaxed)
     }
 
     /// Requests that wait for a worker.

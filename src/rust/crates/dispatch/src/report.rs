@@ -25,7 +25,7 @@ impl Dispatcher {
                 all.push(Running {
                     pid: worker.pid(),
                     request: request.request,
-                    generation: worker.generation,
+                    generation: worker.crew.generation,
                     route: request.route,
                     asked: entry.and_then(|entry| asked(&entry.message)),
                     took,

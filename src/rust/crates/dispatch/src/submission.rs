@@ -1,5 +1,6 @@
 //! What the dispatcher is given by I/O threads: requests, and news of their clients.
 
+use crate::crew::Crew;
 use crate::outcome::Outcome;
 use crate::owner::Owner;
 use crate::runs::{Of, Runs};
@@ -27,6 +28,8 @@ pub struct Submission {
     pub from: Origin,
     /// the app that routed it
     pub generation: u32,
+    /// which of the app's pools has its handler's workers, see [`crate::Seat`]
+    pub pool: u8,
     /// the route's target
     pub route: u32,
     /// what runs its handler, in a worker process: R, or C, inline or in a pool
@@ -52,12 +55,17 @@ pub struct Submission {
 }
 
 impl Submission {
+    pub(crate) fn crew(&self) -> Crew {
+        Crew { generation: self.generation, pool: self.pool }
+    }
+
     /// What no client has asked for: it takes no place in the queue, and as long as it takes.
-    pub fn of_server(from: Origin, generation: u32, route: u32) -> Self {
+    pub fn of_server(from: Origin, generation: u32, pool: u8, route: u32) -> Self {
         Submission {
             request: 0,
             from,
             generation,
+            pool,
             route,
             runs: Runs::R,
             timeout: NEVER,

@@ -2,6 +2,7 @@
 //! and what is known of the process.
 
 use crate::assigned::Assigned;
+use crate::crew::Crew;
 use crate::lane::Lane;
 use crate::owner::Owner;
 use crate::pool::{Runner, Seat, WorkerStats};
@@ -30,7 +31,7 @@ pub(crate) struct Interrupted {
 /// See the module.
 pub(crate) struct Worker {
     pub worker: u32,
-    pub generation: u32,
+    pub crew: Crew,
     r: Lane,
     /// where its C handlers are reached, if it has some
     c: Option<Lane>,
@@ -58,7 +59,7 @@ impl Worker {
         seat.stats.last_used_ms.store(now(), Relaxed);
         Ok(Worker {
             worker: seat.worker,
-            generation: seat.generation,
+            crew: seat.crew(),
             r: Lane::of_r(seat.end, max_async)?,
             c: seat.c_end.map(|end| Lane::new(end, threads)).transpose()?,
             bound: VecDeque::new(),
@@ -240,7 +241,7 @@ impl Worker {
 
     /// How connections name it that are its own.
     pub(crate) fn owner(&self) -> Owner {
-        self.pid().map_or(Owner::Session(self.generation), Owner::Process)
+        self.pid().map_or(Owner::Session(self.crew.generation), Owner::Process)
     }
 
     /// Sends an interrupt for what it runs.

@@ -63,6 +63,8 @@ pub(crate) struct Target {
     pub handler: u32,
     /// what runs it
     pub runs: Runs,
+    /// which of the app's pools has its handler's workers
+    pub pool: u8,
     /// longest time to the answer in ms
     pub timeout: u64,
     /// longest body in bytes
@@ -153,6 +155,7 @@ impl App {
         let target = |route: &RouteConfig, counts_for| Target {
             handler: route.handler,
             runs: route.runs,
+            pool: if route.pool < config.count_of_pools() { route.pool } else { 0 },
             timeout: ms_or_never(route.timeout.unwrap_or(settings.limits.timeout)),
             // the number is R's, which has none that are whole and as large
             max_body: route.max_body.map_or(settings.limits.max_body, |most| most as u64),

@@ -12,7 +12,7 @@ use crate::edge::response_fields::HeaderConfig;
 use crate::edge::types::TypesConfig;
 use crate::failed::{Bounds, FailedRequests, Redact};
 use admission::Limits;
-use dispatch::Runs;
+use dispatch::{Runs, MOST_POOLS};
 use httpd::{TlsSettings, Underscores};
 use observe::{Console, Format, Level};
 use serde::{Deserialize, Serialize};
@@ -336,6 +336,9 @@ pub struct AppConfig {
     /// the app's own form for errors that the engine answers by itself
     #[serde(default)]
     pub errors: OwnErrorsConfig,
+    /// the pools of workers that its routes name, beside the one for all others
+    #[serde(default)]
+    pub pools: Vec<String>,
     /// what is decided without R: of an app before those of the apps that are mounted in it
     #[serde(default)]
     pub policies: Vec<PolicyConfig>,
@@ -357,6 +360,17 @@ impl AppConfig {
             && self.not_found == other.not_found
             && self.tasks == other.tasks
             && self.policies == other.policies
+            && self.pools == other.pools
+    }
+
+    /// How many pools of workers it has.
+    pub fn count_of_pools(&self) -> u8 {
+        self.pools.len().min(MOST_POOLS - 1) as u8 + 1
+    }
+
+    /// The name of one of them; `None` for that of requests that name no other.
+    pub fn name_of_pool(&self, pool: u8) -> Option<&str> {
+        self.pools.get(usize::from(pool.checked_sub(1)?)).map(String::as_str)
     }
 
     /// Whether any of its handlers is in C.
@@ -448,6 +462,9 @@ pub struct RouteConfig {
     /// how many requests its handler in R takes at a time, where it takes several
     #[serde(default)]
     pub batch: Option<BatchConfig>,
+    /// which of the app's pools has its handler's workers, from 1; 0 for the one of all others
+    #[serde(default)]
+    pub pool: u8,
     /// of a route of jobs: what it is about, and how they are treated
     #[serde(default)]
     pub job: Option<JobConfig>,

@@ -166,7 +166,7 @@ impl Pool {
             self.apps.log.line(Level::Warn, problem);
         }
         self.apps.generations().push(app);
-        self.workers.add_generation(generation);
+        self.workers.add_generation(generation, config.count_of_pools());
         Ok(())
     }
 

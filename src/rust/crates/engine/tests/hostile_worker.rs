@@ -70,7 +70,15 @@ fn worker(
     let (end, fds) = ServerEnd::new().unwrap();
     let owned = fds.borrow().map(|fd| fd.try_clone_to_owned().unwrap());
     let memory = File::from(owned[0].try_clone().unwrap());
-    server.pool().attach(Seat { worker: number, generation: 1, end, c_end: None, runner: None, stats: Arc::default() });
+    server.pool().attach(Seat {
+        worker: number,
+        generation: 1,
+        pool: 0,
+        end,
+        c_end: None,
+        runner: None,
+        stats: Arc::default(),
+    });
     let stop = stop.clone();
     std::thread::spawn(move || {
         let mut mine = WorkerEnd::attach(owned).unwrap();

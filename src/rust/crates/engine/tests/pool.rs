@@ -27,7 +27,7 @@ impl Fake {
     fn attach(pool: &Pool, worker: u32, generation: u32) -> Fake {
         let (end, mine) = shm::pair(None).unwrap();
         let stats = Arc::<engine::WorkerStats>::default();
-        pool.attach(Seat { worker, generation, end, c_end: None, runner: None, stats: stats.clone() });
+        pool.attach(Seat { worker, generation, pool: 0, end, c_end: None, runner: None, stats: stats.clone() });
         let (tell, taken) = channel();
         let (go, gone) = channel();
         std::thread::spawn(move || Self::run(mine, worker, &tell, &gone));
@@ -331,7 +331,10 @@ fn generations_take_over_without_losing_a_request() {
         old.go.send(()).unwrap();
         assert_eq!(running.answer(), (200, "1".into()));
         assert_eq!(waiting.answer(), (200, "1".into()));
-        assert_eq!([service.event(), service.event()], [PoolEvent::Retired(1), PoolEvent::Drained(1)]);
+        assert_eq!(
+            [service.event(), service.event()],
+            [PoolEvent::Retired(1), PoolEvent::Drained { generation: 1, pool: 0 }]
+        );
     }
 }
 
@@ -359,14 +362,14 @@ fn a_retired_worker_finishes_and_is_given_nothing_more() {
 #[test]
 fn pressure_and_wear_are_told() {
     let mut service = Service::new(1, Limits::default());
-    service.pool().set_growable(true);
+    service.pool().set_growable(0, true);
     let (end, mine) = shm::pair(None).unwrap();
     let stats = Arc::<engine::WorkerStats>::default();
     stats.max_requests.store(1, Ordering::Relaxed);
     let client = service.ask("/quick");
-    assert!(matches!(service.event(), PoolEvent::Pressure { waiting: 1, waited_ms: 5.. }));
-    service.pool().set_growable(false);
-    service.pool().attach(Seat { worker: 9, generation: 1, end, c_end: None, runner: None, stats });
+    assert!(matches!(service.event(), PoolEvent::Pressure { pool: 0, waiting: 1, waited_ms: 5.., .. }));
+    service.pool().set_growable(0, false);
+    service.pool().attach(Seat { worker: 9, generation: 1, pool: 0, end, c_end: None, runner: None, stats });
     let (tell, taken) = channel();
     let (_go, gone) = channel();
     std::thread::spawn(move || Fake::run(mine, 9, &tell, &gone));

@@ -13,6 +13,9 @@ pub struct WorkerStatus {
     pub state: WorkerState,
     /// the generation of the app that it runs
     pub generation: u32,
+    /// the pool of workers that it is in; empty for that of routes that name none
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pool: String,
     /// requests that it answered
     pub requests: u64,
     /// those among them that it failed

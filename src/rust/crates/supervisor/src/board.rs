@@ -13,6 +13,8 @@ pub struct Note {
     pub process: Process,
     /// the app that it runs
     pub generation: u32,
+    /// by which routes name the pool that it is in
+    pub pool: String,
     /// what the supervisor knows of its state: idle stands for busy, too
     pub state: WorkerState,
     /// counted by the engine
@@ -48,11 +50,12 @@ impl Board {
 }
 
 fn status(note: &Note) -> WorkerStatus {
-    alive(note, worker_status(note.process.pid(), note.generation, note.state, &note.stats, note.since))
+    let status = worker_status(note.process.pid(), note.generation, note.state, &note.stats, note.since);
+    alive(note, status)
 }
 
 fn alive(note: &Note, status: WorkerStatus) -> WorkerStatus {
-    WorkerStatus { alive: !note.process.has_ended(), ..status }
+    WorkerStatus { alive: !note.process.has_ended(), pool: note.pool.clone(), ..status }
 }
 
 /// A worker that lives, as it is now. `state`: what is known of it beside the requests that it has: idle stands for
@@ -87,6 +90,7 @@ pub fn quick_status(
         alive: true,
         state: state.with(busy_since),
         generation,
+        pool: String::new(),
         requests: stats.requests.load(Ordering::Relaxed),
         errors: stats.errors.load(Ordering::Relaxed),
         promises: stats.promises.load(Ordering::Relaxed),
@@ -115,6 +119,7 @@ mod tests {
         board.write(vec![Note {
             process: Process::open(std::process::id() as i32).unwrap(),
             generation: 2,
+            pool: "gpu".to_owned(),
             state: WorkerState::Idle,
             stats: Arc::new(stats),
             since: Instant::now(),

@@ -6,6 +6,7 @@ use crate::policy::Backoff;
 use crate::scratch::Scratch;
 use crate::source::Launch;
 use engine::AppConfig;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// How long a file may load before the log says that it still does, and again: longer than most files take, shorter
@@ -31,6 +32,8 @@ pub struct Generation {
     pub spawns: bool,
     /// where zygotes that were lost had their temporary files
     pub kept: Vec<Scratch>,
+    /// its pools that no request is left for, of a generation that drains
+    dry: BTreeSet<u8>,
     /// of zygotes that were lost
     pub losses: Backoff,
     /// where it is in its life
@@ -68,9 +71,26 @@ impl Generation {
             zygote: None,
             restart: None,
             kept: Vec::new(),
+            dry: BTreeSet::new(),
             losses: Backoff::of_zygotes(),
             stage: GenerationStage::Preparing { of, deadline },
         }
+    }
+
+    /// How many pools of workers it has. Known once the app is: one before.
+    pub fn pools(&self) -> u8 {
+        self.app.as_ref().map_or(1, AppConfig::count_of_pools)
+    }
+
+    /// Whether no request is left for a pool of one that drains.
+    pub fn is_dry(&self, pool: u8) -> bool {
+        self.dry.contains(&pool)
+    }
+
+    /// None is. Whether that is so of all its pools now.
+    pub fn is_now_dry(&mut self, pool: u8) -> bool {
+        self.dry.insert(pool);
+        (0..self.pools()).all(|pool| self.is_dry(pool))
     }
 
     /// Whether its workers run C handlers, and have a second link for them. Known once the app is.

@@ -91,9 +91,12 @@ impl Generations {
         Some(number)
     }
 
-    /// One that another has taken the place of has no request left.
-    pub fn drained(&mut self, number: u32) {
-        if let Some(generation) = self.all.get_mut(&number) {
+    /// One that another has taken the place of has no request left for a pool.
+    pub fn drained(&mut self, number: u32, pool: u8) {
+        if let Some(generation) = self.all.get_mut(&number).filter(|generation| !generation.is_preparing()) {
+            if !generation.is_now_dry(pool) {
+                return;
+            }
             generation.stage = GenerationStage::Draining { dry: true };
         }
     }
@@ -158,7 +161,7 @@ mod tests {
         assert_eq!(generations.take_over(second), Some(1));
         assert_eq!(generations.stage(1), Some(GenerationStage::Draining { dry: false }));
         assert!(generations.settle(|_| false).is_empty());
-        generations.drained(1);
+        generations.drained(1, 0);
         assert!(generations.settle(|number| number == 1).is_empty());
         assert_eq!(generations.settle(|_| false), [1]);
         assert_eq!((generations.numbers(), generations.stage(2)), (vec![2], Some(GenerationStage::Serving)));

@@ -17,6 +17,8 @@ pub struct PoolOptions {
     pub max_workers: usize,
     /// whether short requests pass long ones, by a worker more where all are at long ones
     pub express: bool,
+    /// pools of their own, for routes that name them: `NAME=WORKERS`, or `NAME=WORKERS,max_rss=BYTES`
+    pub pools: Vec<String>,
     /// how often the server looks for unused workers
     pub check_unused: f64,
     /// how long a worker may be unused before it is retired
@@ -51,6 +53,7 @@ impl Default for PoolOptions {
             sessions_per_worker: 1,
             max_workers: 0,
             express: true,
+            pools: Vec::new(),
             check_unused: 10.0,
             max_age: 300.0,
             max_requests: 0,
@@ -130,6 +133,7 @@ impl PoolOptions {
         if self.max_workers > MOST_WORKERS {
             return Err(format!("max_workers must be at most {MOST_WORKERS}, not {}", self.max_workers));
         }
+        self.check_pools()?;
         let times = [
             ("check_unused", self.check_unused, false),
             ("max_age", self.max_age, true),

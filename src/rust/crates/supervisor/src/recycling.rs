@@ -52,9 +52,14 @@ impl Recycling {
         target + usize::from(target > 0 && self.express.is_there())
     }
 
-    /// Whether there is one worker more for short requests.
+    /// The one worker more for short requests.
     pub fn express(&mut self) -> &mut Express {
         &mut self.express
+    }
+
+    /// Whether there is one.
+    pub fn has_express(&self) -> bool {
+        self.express.is_there()
     }
 
     /// Of so many workers, those that there are without the express worker.

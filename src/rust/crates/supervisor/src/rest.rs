@@ -80,7 +80,7 @@ impl Supervisor {
     /// An app that has had no worker left for want of requests has no zygote either.
     pub(crate) fn look_at_rest(&mut self, now: Instant) {
         self.look_at_retry(now);
-        let is_unused = self.recycling.target() == 0 && self.staff.iter().next().is_none();
+        let is_unused = self.pools.rest() && self.staff.iter().next().is_none();
         let is_calm = self.stage.is_serving() && self.generations.preparing().is_none();
         if self.options.n_min > 0 || !is_unused || !is_calm || self.launch.is_none() {
             return;
@@ -100,7 +100,7 @@ impl Supervisor {
     pub(crate) fn is_last_before_rest(&self, id: u32) -> bool {
         let Some(current) = self.generations.current() else { return false };
         let spawns = self.generations.get(current).is_some_and(|generation| generation.spawns);
-        spawns && self.recycling.target() == 0 && self.staff.iter().all(|(other, _)| other == id)
+        spawns && self.pools.rest() && self.staff.iter().all(|(other, _)| other == id)
     }
 
     /// The app serves: failures of the past count no more.

@@ -92,9 +92,10 @@ impl Staff {
         self.workers.values_mut().for_each(|worker| worker.kill(why));
     }
 
-    /// Kills those of a generation that do not serve yet.
-    pub fn kill_starting(&mut self, generation: u32, why: &'static str) {
-        self.of_mut(generation).filter(|worker| worker.phase == Phase::Starting).for_each(|worker| worker.kill(why));
+    /// Kills those of a pool of a generation that do not serve yet.
+    pub fn kill_starting(&mut self, generation: u32, pool: u8, why: &'static str) {
+        let starts = |worker: &&mut WorkerHandle| worker.pool == pool && worker.phase == Phase::Starting;
+        self.of_mut(generation).filter(starts).for_each(|worker| worker.kill(why));
     }
 
     /// How many processes there are. A worker that was never forked has none: it is its zygote's to make.
@@ -199,7 +200,7 @@ mod tests {
     fn staff(now: Instant) -> Staff {
         let mut staff = Staff::new();
         for (id, generation) in [(1, 1), (2, 1), (3, 2)] {
-            staff.add(id, WorkerHandle::new(generation, now, now + Duration::from_secs_f64(START_TIMEOUT)));
+            staff.add(id, WorkerHandle::new(generation, 0, now, now + Duration::from_secs_f64(START_TIMEOUT)));
         }
         staff
     }
@@ -232,7 +233,7 @@ mod tests {
     fn who_was_asked_to_end_is_terminated_and_then_killed() {
         let now = Instant::now();
         let mut staff = staff(now);
-        staff.kill_starting(2, "not needed");
+        staff.kill_starting(2, 0, "not needed");
         staff.get_mut(1).unwrap().stop(now, false);
         let phase = |staff: &Staff, id| staff.get(id).unwrap().phase;
         staff.press(now, TERMINATION, START_TIMEOUT);

@@ -2,7 +2,7 @@
 //!
 //! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all
 //! that it knows is its own, and one thing is done after the other. What it knows has files of its own: `staff`,
-//! `generations`, `recycling`, `reports`, `inbox`. What is done about what, by file: `zygotes` (news and ends of
+//! `generations`, `pools`, `reports`, `inbox`. What is done about what, by file: `zygotes` (news and ends of
 //! zygotes), `workers` (starts, news and ends of workers), `turnover` (how many workers, and for how long), `visitors`
 //! (workers for one visitor each), `takeover`
 //! (loading the app and taking over), `rest` (an app that is loaded when it is asked for), `inspection` (workers that
@@ -14,8 +14,8 @@ use crate::inbox::{Command, Inbox};
 use crate::leftovers::Leftovers;
 use crate::options::LONGEST;
 use crate::os::available;
-use crate::policy::{Load, Reason};
-use crate::recycling::Recycling;
+use crate::policy::Reason;
+use crate::pools::{OnePool, Pools};
 use crate::reports::Reports;
 use crate::source::Launch;
 use crate::staff::Staff;
@@ -43,10 +43,9 @@ pub struct Supervisor {
     pub(crate) staff: Staff,
     pub(crate) zygotes: BTreeMap<u32, Zygote>,
     pub(crate) generations: Generations,
-    pub(crate) recycling: Recycling,
+    pub(crate) pools: Pools,
     /// bytes that were free at the start
     memory: u64,
-    pub(crate) load: Load,
     last_number: u32,
     /// how the app was last started, where that is by a program
     pub(crate) launch: Option<Launch>,
@@ -92,8 +91,7 @@ impl Supervisor {
             staff: Staff::new(),
             zygotes: BTreeMap::new(),
             generations: Generations::default(),
-            recycling: Recycling::new(&options, for_requests, Instant::now()),
-            load: Load::default(),
+            pools: Pools::new(OnePool::new("", options.clone(), for_requests, Instant::now())),
             memory,
             last_number: 0,
             launch: None,
@@ -209,11 +207,11 @@ impl Supervisor {
     fn receive_from_pool(&mut self, now: Instant) {
         while let Some(event) = self.inbox.next_pool_event() {
             match event {
-                PoolEvent::Pressure { waiting, .. } => self.grow(waiting, now),
-                PoolEvent::ShortWaits => self.short_waits(now),
+                PoolEvent::Pressure { pool, waiting, ready, .. } => self.grow(pool, waiting, ready, now),
+                PoolEvent::ShortWaits(pool) => self.short_waits(pool, now),
                 PoolEvent::Wanted => self.wanted(),
                 PoolEvent::Retired(worker) => self.retired(worker, now),
-                PoolEvent::Drained(generation) => self.drained(generation),
+                PoolEvent::Drained { generation, pool } => self.drained(generation, pool),
                 PoolEvent::Worn(worker) => self.worn_out(worker),
                 PoolEvent::Late { worker, request } => self.replace(worker, Reason::Late(request)),
                 PoolEvent::Blocked { worker, request } => self.replace(worker, Reason::Blocked(request)),

@@ -1,9 +1,11 @@
 //! Loading the app, and taking over: the first time, at a reload, and when a zygote comes back with another app.
 
+use crate::generation::Generation;
+use crate::pools::{OnePool, MAIN};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::Phase;
-use crate::{Event, Failure, Parts, Source, Start};
+use crate::{Event, Failure, Parts, PoolOptions, Source, Start};
 use engine::AppConfig;
 use shm::Channel;
 use std::io;
@@ -148,9 +150,53 @@ impl Supervisor {
     /// A generation that prepares has one more worker.
     pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
         let ready = self.staff.ready(number);
-        self.reports.notify(Event::WorkerReady { ready, of });
-        if ready >= of {
+        let Some(generation) = self.generations.get(number) else { return };
+        let wanted: usize = (0..generation.pools()).map(|pool| self.wanted_at_first(generation, pool, of)).sum();
+        self.reports.notify(Event::WorkerReady { ready, of: wanted });
+        // there are no more of any pool than are wanted
+        if ready >= wanted {
             self.take_over(number, now);
+        }
+    }
+
+    /// How many workers of a pool a generation has when it takes over: `of` for requests that name no pool; of others as
+    /// many as there are now, or the fewest.
+    pub(crate) fn wanted_at_first(&self, generation: &Generation, pool: u8, of: usize) -> usize {
+        if pool == MAIN {
+            return of;
+        }
+        let Some(name) = generation.app.as_ref().and_then(|app| app.name_of_pool(pool)) else { return 0 };
+        match self.pools.named(name) {
+            Some((before, one)) => one.recycling.for_takeover(self.staff_in(before).count()),
+            None => self.options_of(name).n_min,
+        }
+    }
+
+    /// How many workers there are of the pool with this name.
+    fn options_of(&self, name: &str) -> PoolOptions {
+        self.options.of_pool(name)
+    }
+
+    /// The pools of the app that serves from now on.
+    fn open_pools(&mut self, number: u32, now: Instant) {
+        let app = self.generations.get(number).and_then(|generation| generation.app.as_ref());
+        let names = app.map(|app| app.pools.clone()).unwrap_or_default();
+        for (name, _) in self.options.named_pools().filter(|(name, _)| !names.iter().any(|known| known == name)) {
+            self.reports.info(&format!("no route of the app has `pool = \"{name}\"`: it has no workers"));
+        }
+        let memory = self.most_workers();
+        let named = names.iter().map(|name| {
+            let options = self.options_of(name);
+            let most = options.for_requests(memory);
+            OnePool::new(name, options, most, now)
+        });
+        let named: Vec<OnePool> = named.collect();
+        self.pools.replace(named);
+        for pool in self.pools.numbers() {
+            let ready = self.staff_in(pool).filter(|(_, worker)| worker.phase == Phase::Serving).count();
+            if let Some(pool) = self.pools.get_mut(pool) {
+                pool.recycling.start_over(ready, now);
+            }
         }
     }
 
@@ -159,7 +205,7 @@ impl Supervisor {
         self.server.pool().switch_to(number);
         self.server.pool().serves();
         let old = self.generations.take_over(number);
-        self.recycling.start_over(self.staff.ready(number), now);
+        self.open_pools(number, now);
         self.has_recovered();
         self.may_not_rest(number, now);
         if self.stage.is_starting() {
@@ -176,17 +222,20 @@ impl Supervisor {
 
     /// Another generation has taken the place of this one.
     fn retire_generation(&mut self, number: u32) {
-        self.staff.kill_starting(number, "the app was reloaded before it was ready");
+        let pools = self.generations.get(number).map_or(0, Generation::pools);
+        for pool in 0..pools {
+            self.staff.kill_starting(number, pool, "the app was reloaded before it was ready");
+        }
         // the pool retires them as they run dry
         for worker in self.staff.of_mut(number).filter(|worker| worker.phase == Phase::Serving) {
             worker.phase = Phase::Retiring;
         }
     }
 
-    /// A generation that another has taken the place of has no request left.
-    pub(crate) fn drained(&mut self, number: u32) {
-        self.generations.drained(number);
-        self.staff.kill_starting(number, "its app is not served any more");
+    /// A generation that another has taken the place of has no request left for a pool.
+    pub(crate) fn drained(&mut self, number: u32, pool: u8) {
+        self.generations.drained(number, pool);
+        self.staff.kill_starting(number, pool, "its app is not served any more");
         self.settle(Instant::now());
     }
 

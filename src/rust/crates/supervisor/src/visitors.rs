@@ -3,6 +3,7 @@
 
 use crate::generation::Generation;
 use crate::policy::Sessions;
+use crate::pools::MAIN;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
 use engine::SHARED_SESSIONS;
@@ -16,7 +17,7 @@ impl Supervisor {
         let per_worker = self.options.sessions_per_worker;
         let are_apart = per_worker > 0 && self.most_workers() > 1 && current.is_some_and(Generation::has_sessions);
         if !are_apart {
-            self.recycling.set_sessions(Sessions::default());
+            self.pools.main_mut().recycling.set_sessions(Sessions::default());
             return self.server.pool().set_sessions(0);
         }
         // whether it had one is read first: until that is known, it is among those that it has
@@ -25,7 +26,7 @@ impl Supervisor {
             let has = worker.pid.is_some_and(|pid| self.server.websockets_of(pid) > 0);
             (worker.phase == Phase::Serving && (had || has)).then_some((id, has))
         };
-        let theirs: Vec<(u32, bool)> = self.staff_of_current().filter_map(look).collect();
+        let theirs: Vec<(u32, bool)> = self.staff_in(MAIN).filter_map(look).collect();
         let taken = theirs.iter().filter(|(_, has)| *has).count();
         for (id, _) in theirs.into_iter().filter(|(_, has)| !has) {
             if let Some(worker) = self.staff.get(id) {
@@ -37,7 +38,7 @@ impl Supervisor {
         let of_before = |worker: &WorkerHandle| !self.generations.is_current(worker.generation) && worker.pid.is_some();
         let before = self.staff.iter().filter(|(_, worker)| of_before(worker)).count();
         let sessions = Sessions::new(taken, self.most_workers().saturating_sub(before).max(1));
-        self.recycling.set_sessions(sessions);
+        self.pools.main_mut().recycling.set_sessions(sessions);
         self.server.pool().set_sessions(if sessions.have_room() { per_worker } else { SHARED_SESSIONS });
     }
 }

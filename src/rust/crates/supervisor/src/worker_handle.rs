@@ -19,6 +19,10 @@ use wire::control::WorkerOrder;
 pub struct WorkerHandle {
     /// the app that it runs
     pub generation: u32,
+    /// which of its pools it is in
+    pub pool: u8,
+    /// by which routes name that; empty where they name none
+    pub pool_name: String,
     /// known when it was forked
     pub pid: Option<i32>,
     /// the same, unless it had ended before it could be looked at
@@ -83,9 +87,11 @@ pub enum Pressed {
 
 impl WorkerHandle {
     /// One that was just ordered.
-    pub fn new(generation: u32, now: Instant, deadline: Instant) -> Self {
+    pub fn new(generation: u32, pool: u8, now: Instant, deadline: Instant) -> Self {
         WorkerHandle {
             generation,
+            pool,
+            pool_name: String::new(),
             pid: None,
             process: None,
             loader: None,
@@ -119,7 +125,8 @@ impl WorkerHandle {
 
     /// How it is called in the log.
     pub fn name(&self) -> String {
-        self.pid.map_or_else(|| "a worker".to_owned(), |pid| format!("worker {pid}"))
+        let pool = if self.pool_name.is_empty() { String::new() } else { format!(" ({})", self.pool_name) };
+        self.pid.map_or_else(|| format!("a worker{pool}"), |pid| format!("worker {pid}{pool}"))
     }
 
     /// For the board, once it has a process.
@@ -130,7 +137,8 @@ impl WorkerHandle {
             Phase::Retiring | Phase::Stopping(_) => WorkerState::Retiring,
         };
         let (process, stats) = (self.process.clone()?, self.stats.clone());
-        Some(Note { process, generation: self.generation, state, stats, since: self.since })
+        let (generation, pool, since) = (self.generation, self.pool_name.clone(), self.since);
+        Some(Note { process, generation, pool, state, stats, since })
     }
 
     /// Asks it to end by `deadline`. `last`: the server ends with it, and it runs the stop hooks of the app that it has

@@ -4,6 +4,7 @@ use crate::ended::Ended;
 use crate::generation::{Generation, GenerationStage};
 use crate::os::{Exit, Process};
 use crate::policy::Wear;
+use crate::pools::MAIN;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
 use crate::zygote::Zygote;
@@ -29,56 +30,72 @@ impl Supervisor {
     pub(crate) fn hire(&mut self, now: Instant) {
         self.staff.unblock();
         if !self.stage.needs_staff() {
-            return self.server.pool().set_growable(false);
+            return self.pools.numbers().for_each(|pool| self.server.pool().set_growable(pool, false));
         }
         self.look_at_visitors();
-        self.relieve();
-        self.reduce();
+        for pool in self.pools.numbers() {
+            self.relieve(pool);
+            self.reduce(pool);
+        }
         for number in self.generations.numbers() {
-            let Some(generation) = self.generations.get(number) else { continue };
-            let wanted = match generation.stage {
-                GenerationStage::Preparing { of, .. } => of,
-                GenerationStage::Serving => self.recycling.target(),
-                // what waits for it must not wait for ever when its last worker has died
-                GenerationStage::Draining { dry } => usize::from(!dry),
-            };
-            // those that end count, too: they were retired because nothing waits
-            let draining = matches!(generation.stage, GenerationStage::Draining { .. });
-            let counts = |(id, worker): &(u32, &WorkerHandle)| {
-                (draining || worker.is_staff()) && !self.recycling.is_replaced(*id)
-            };
-            let missing = wanted.saturating_sub(self.staff.of(number).filter(counts).count());
-            let room = self.recycling.sessions().most_processes().saturating_sub(self.staff.of(number).count());
-            let missing = missing.min(room);
-            // one that prepares fails with its first worker instead of waiting
-            if missing == 0 || !generation.is_preparing() && self.staff.is_blocked(now) {
-                continue;
-            }
-            for _ in 0..missing {
-                if !self.start_worker(number, now) {
-                    break;
-                }
+            let pools = self.generations.get(number).map_or(0, Generation::pools);
+            (0..pools).for_each(|pool| self.hire_for(number, pool, now));
+        }
+        self.pools.numbers().for_each(|pool| self.tell_of_growth(pool));
+    }
+
+    /// The same of a pool of a generation.
+    fn hire_for(&mut self, number: u32, pool: u8, now: Instant) {
+        let Some(generation) = self.generations.get(number) else { return };
+        let wanted = match generation.stage {
+            GenerationStage::Preparing { of, .. } => self.wanted_at_first(generation, pool, of),
+            GenerationStage::Serving => self.pools.get(pool).map_or(0, |pool| pool.recycling.target()),
+            // what waits for it must not wait for ever when its last worker has died
+            GenerationStage::Draining { dry } => usize::from(!dry && !generation.is_dry(pool)),
+        };
+        // those that end count, too: they were retired because nothing waits
+        let draining = matches!(generation.stage, GenerationStage::Draining { .. });
+        let counts = |(id, worker): &(u32, &WorkerHandle)| {
+            worker.pool == pool && (draining || worker.is_staff()) && !self.pools.is_replaced(*id)
+        };
+        let missing = wanted.saturating_sub(self.staff.of(number).filter(counts).count());
+        let most = self.pools.main().recycling.sessions().most_processes();
+        let missing = missing.min(most.saturating_sub(self.staff.of(number).count()));
+        // one that prepares fails with its first worker instead of waiting
+        if missing == 0 || !generation.is_preparing() && self.staff.is_blocked(now) {
+            return;
+        }
+        for _ in 0..missing {
+            if !self.start_worker(number, pool, now) {
+                break;
             }
         }
+    }
+
+    /// Tells the engine whether there may be more workers of a pool of the app that serves.
+    fn tell_of_growth(&mut self, number: u8) {
+        let Some(pool) = self.pools.get(number) else { return };
         let of_current = self.generations.current().into_iter().flat_map(|current| self.staff.of(current));
-        let staff = of_current.filter(|(_, worker)| worker.is_staff()).count();
-        let for_requests = self.options.for_requests(self.most_workers());
-        let staff = self.recycling.without_express(staff);
-        let may_grow = self.recycling.sessions().may_grow(staff, for_requests);
-        self.server.pool().set_growable(may_grow);
-        self.tell_of_express(may_grow);
+        let staff = of_current.filter(|(_, worker)| worker.pool == number && worker.is_staff()).count();
+        let for_requests = pool.options.for_requests(self.most_workers());
+        let staff = pool.recycling.without_express(staff);
+        let may_grow = pool.recycling.sessions().may_grow(staff, for_requests);
+        self.server.pool().set_growable(number, may_grow);
+        self.tell_of_express(number, may_grow);
     }
 
     /// Starts one worker; `false` when that is not possible now.
-    fn start_worker(&mut self, number: u32, now: Instant) -> bool {
+    fn start_worker(&mut self, number: u32, pool: u8, now: Instant) -> bool {
         let Some(generation) = self.generations.get(number) else { return false };
         let spawns = generation.spawns;
         if !spawns && !self.zygote_of(number).is_some_and(|zygote| zygote.loader.loaded) {
             return false;
         }
         let launch = generation.launch.clone();
+        let name = generation.app.as_ref().and_then(|app| app.name_of_pool(pool));
+        let pool_name = name.unwrap_or_default().to_owned();
         let id = self.next_number();
-        let worker = WorkerHandle::new(number, now, self.start_deadline(now));
+        let worker = WorkerHandle { pool_name, ..WorkerHandle::new(number, pool, now, self.start_deadline(now)) };
         self.staff.add(id, worker);
         let started = match launch.filter(|_| spawns) {
             Some(launch) => launch.start(self.leftovers.scratch(id), self.server.state()).map(|(loader, process)| {
@@ -101,7 +118,7 @@ impl Supervisor {
     pub(crate) fn first_worker(&mut self, zygote: Zygote, now: Instant) {
         let id = self.next_number();
         let number = zygote.generation;
-        let mut worker = WorkerHandle::new(number, now, self.start_deadline(now));
+        let mut worker = WorkerHandle::new(number, MAIN, now, self.start_deadline(now));
         worker.pid = Some(zygote.process.pid());
         (worker.process, worker.loader) = (Some(zygote.process), Some(zygote.loader));
         self.staff.add(id, worker);
@@ -123,12 +140,16 @@ impl Supervisor {
         let c = in_c.then(ServerEnd::new).transpose()?;
         let (c_end, c_link) = c.unzip();
         let links: Vec<&LinkFds> = [&link].into_iter().chain(&c_link).collect();
-        let timers = !self.has_timers(generation);
         let zygote = self.generations.get(generation).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
+        let has_timers = self.has_timers(generation);
         let Some(worker) = self.staff.get_mut(id) else { return Ok(()) };
+        let pool = worker.pool;
+        let timers = pool == MAIN && !has_timers;
         let (loader, order) = match (&worker.loader, zygote) {
-            (Some(loader), _) => (loader, ZygoteOrder::Become { worker: id, generation, timers }),
-            (None, Some(zygote)) => (&zygote.loader, ZygoteOrder::Fork { worker: id, generation, timers }),
+            (Some(loader), _) => (loader, ZygoteOrder::Become { worker: id, generation, timers, pool: pool.into() }),
+            (None, Some(zygote)) => {
+                (&zygote.loader, ZygoteOrder::Fork { worker: id, generation, timers, pool: pool.into() })
+            }
             (None, None) => return Err(io::Error::other("there is no zygote")),
         };
         loader.order(order, &theirs, &links)?;
@@ -140,7 +161,7 @@ impl Supervisor {
     /// Whether a worker of this generation has the app's timers, and is not about to go.
     fn has_timers(&self, generation: u32) -> bool {
         let has =
-            |(id, worker): (u32, &WorkerHandle)| worker.timers && worker.is_staff() && !self.recycling.is_replaced(id);
+            |(id, worker): (u32, &WorkerHandle)| worker.timers && worker.is_staff() && !self.pools.is_replaced(id);
         self.staff.of(generation).any(has)
     }
 
@@ -290,11 +311,14 @@ impl Supervisor {
             _ => {}
         }
         let Some(end) = worker.end.take() else { return };
-        let wear = Wear::new(&self.options, now, u64::from(id) ^ (process.pid() as u64) << 32);
+        let named = (worker.pool != MAIN).then(|| self.options.of_pool(&worker.pool_name));
+        let wear =
+            Wear::new(named.as_ref().unwrap_or(&self.options), now, u64::from(id) ^ (process.pid() as u64) << 32);
         worker.stats.max_requests.store(wear.requests(), std::sync::atomic::Ordering::Relaxed);
         self.server.pool().attach(Seat {
             worker: id,
             generation: worker.generation,
+            pool: worker.pool,
             end,
             c_end: worker.c_end.take(),
             runner: Some(Runner::Process { pid: process.pid(), fd: process.fd().clone() }),
@@ -325,7 +349,7 @@ impl Supervisor {
             self.leftovers.sweep(process.pid());
             process.reap()
         });
-        self.recycling.forget(id);
+        self.pools.forget(id);
         let lived = if worker.wear.is_some() { now - worker.since } else { Duration::ZERO };
         let ended = Ended {
             worker: id,

@@ -18,6 +18,8 @@ pub enum ZygoteOrder {
         generation: u32,
         /// whether it has the timers that were set while the app was loaded: one worker of the server has them
         timers: bool,
+        /// which of the app's pools it is in, 0 for requests that name none
+        pool: u32,
     },
     /// be this worker, instead of forking it; same descriptors
     Become {
@@ -27,6 +29,8 @@ pub enum ZygoteOrder {
         generation: u32,
         /// see above
         timers: bool,
+        /// see above
+        pool: u32,
     },
     /// the first to a process that the server has started: the memory of `dr_state()`, one descriptor
     State,
@@ -153,10 +157,10 @@ impl ZygoteOrder {
     /// Appends it to `out`.
     pub fn encode(self, out: &mut Vec<u8>) {
         let words = match self {
-            ZygoteOrder::Fork { worker, generation, timers } => [1, worker, generation, timers.into()],
-            ZygoteOrder::Become { worker, generation, timers } => [2, worker, generation, timers.into()],
-            ZygoteOrder::Quit { last } => [3, last.into(), 0, 0],
-            ZygoteOrder::State => [4, 0, 0, 0],
+            ZygoteOrder::Fork { worker, generation, timers, pool } => [1, worker, generation, timers.into(), pool],
+            ZygoteOrder::Become { worker, generation, timers, pool } => [2, worker, generation, timers.into(), pool],
+            ZygoteOrder::Quit { last } => [3, last.into(), 0, 0, 0],
+            ZygoteOrder::State => [4, 0, 0, 0, 0],
         };
         put_words(&words, out);
     }
@@ -167,10 +171,10 @@ impl ZygoteOrder {
     /// When it is none of these.
     pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
-        let (kind, worker, generation, timers) = (r.u32()?, r.u32()?, r.u32()?, r.u32()? != 0);
+        let (kind, worker, generation, timers, pool) = (r.u32()?, r.u32()?, r.u32()?, r.u32()? != 0, r.u32()?);
         match kind {
-            1 => Ok(ZygoteOrder::Fork { worker, generation, timers }),
-            2 => Ok(ZygoteOrder::Become { worker, generation, timers }),
+            1 => Ok(ZygoteOrder::Fork { worker, generation, timers, pool }),
+            2 => Ok(ZygoteOrder::Become { worker, generation, timers, pool }),
             3 => Ok(ZygoteOrder::Quit { last: worker != 0 }),
             4 => Ok(ZygoteOrder::State),
             _ => Err(WireError("unknown order to a zygote")),
@@ -330,8 +334,8 @@ mod tests {
     fn all_messages_round_trip() {
         let (worker, generation, pid, status) = (7, 3, u32::MAX, 9);
         for order in [
-            ZygoteOrder::Fork { worker, generation, timers: false },
-            ZygoteOrder::Become { worker, generation, timers: true },
+            ZygoteOrder::Fork { worker, generation, timers: false, pool: 3 },
+            ZygoteOrder::Become { worker, generation, timers: true, pool: 0 },
             ZygoteOrder::Quit { last: false },
             ZygoteOrder::Quit { last: true },
             ZygoteOrder::State,

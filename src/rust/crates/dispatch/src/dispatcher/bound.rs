@@ -35,7 +35,7 @@ impl Dispatcher {
     }
 
     fn expected(&self, submission: Submission) -> Option<u32> {
-        self.index(submission.generation).and_then(|g| self.generations[g].paces.expected(submission.route))
+        self.index(submission.crew()).and_then(|g| self.generations[g].paces.expected(submission.route))
     }
 
     /// Hands R of this worker what waits for it alone, as long as it has time for that.

@@ -13,14 +13,18 @@ use crate::load::Load;
 use crate::pool::Express;
 use crate::runs::{Of, Runs};
 use crate::submission::Submission;
+use crate::worker::Worker;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+
+/// What takes less, in microseconds, is soon over: that all workers are at such is no reason to start another.
+const WORTH: u32 = 50_000;
 
 impl Dispatcher {
     /// Whether a request for R is one of those that pass others.
     pub(super) fn is_short(&self, submission: &Submission) -> bool {
         let is_short = |g: usize| self.generations[g].paces.is_short(submission.route);
-        self.shared.express() != Express::Off && self.index(submission.generation).is_some_and(is_short)
+        self.shared.express(submission.pool) != Express::Off && self.index(submission.crew()).is_some_and(is_short)
     }
 
     /// Hands out what waits for R, of either line in turn.
@@ -35,21 +39,32 @@ impl Dispatcher {
 
     /// Whether long requests have all the workers that they may have.
     pub(super) fn long_ones_are_many(&self, g: usize) -> bool {
-        match self.shared.express() {
-            Express::Beside(most) => self.at_long_ones(g).0 >= most,
+        match self.shared.express(self.generations[g].crew.pool) {
+            Express::Beside(most) => self.at_long_ones(g, self.generations[g].paces.most()).0 >= most,
             Express::Off | Express::Turns | Express::Possible => false,
         }
     }
 
-    /// How many workers of a generation are at long requests, and how many there are.
-    fn at_long_ones(&self, g: usize) -> (usize, usize) {
+    /// How many workers this request may not have, as they are for short ones.
+    pub(crate) fn kept_from(&self, submission: &Submission) -> usize {
+        let of_it = |worker: &Worker| worker.crew == submission.crew() && !worker.retiring;
+        match self.shared.express(submission.pool) {
+            Express::Beside(most) if self.line(submission) == Line::Of(Runs::R) => {
+                self.workers.iter().filter(|(_, worker)| of_it(worker)).count().saturating_sub(most)
+            }
+            _ => 0,
+        }
+    }
+
+    /// How many workers of a generation are at requests that take longer than `most`, in microseconds, and how many there
+    /// are.
+    fn at_long_ones(&self, g: usize, most: u32) -> (usize, usize) {
         let generation = &self.generations[g];
-        let most = generation.paces.most();
         let clock = Instant::now();
         let is_at_one = |load: &Load| {
             load.n > 0 && (load.micros > most.into() || load.quiet_for(clock) > Duration::from_micros(most.into()))
         };
-        let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation.id && !worker.retiring);
+        let of_it = self.workers.iter().filter(|(_, worker)| worker.crew == generation.crew && !worker.retiring);
         of_it
             .filter_map(|(_, worker)| worker.lane(Of::R))
             .fold((0, 0), |(at_long, all), lane| (at_long + usize::from(is_at_one(lane.load(Runs::R))), all + 1))
@@ -59,7 +74,7 @@ impl Dispatcher {
     /// long ones may not have it.
     pub(super) fn has_its_turn(&mut self, g: usize, line: Line) {
         if line == Line::Short && self.long_ones_are_many(g) {
-            self.shared.passed.fetch_add(1, Relaxed);
+            self.shared.of(self.generations[g].crew.pool).passed.fetch_add(1, Relaxed);
         }
         match line {
             Line::Short => self.generations[g].short_is_next = false,
@@ -70,14 +85,14 @@ impl Dispatcher {
 
     /// Whether a short request has waited for so long at `now`, in ms, while all workers are at long ones.
     pub(crate) fn wants_express(&mut self, g: usize, now: u64, waited: Duration) -> bool {
-        if self.shared.express() != Express::Possible {
+        if self.shared.express(self.generations[g].crew.pool) != Express::Possible {
             return false;
         }
         let (waiting, entries) = (self.generations[g].waiting(Line::Short), &mut self.entries);
         let first = waiting.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let has_waited = first.is_some_and(|since| now.saturating_sub(since) >= waited.as_millis() as u64);
         has_waited && {
-            let (at_long, all) = self.at_long_ones(g);
+            let (at_long, all) = self.at_long_ones(g, WORTH.max(2 * self.generations[g].paces.most()));
             all > 0 && at_long == all
         }
     }

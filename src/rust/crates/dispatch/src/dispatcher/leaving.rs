@@ -73,7 +73,7 @@ impl Dispatcher {
         }
         self.generations.iter_mut().for_each(|g| g.forget(submission.from, key));
         self.count_waiting();
-        if let Some(g) = self.index(submission.generation) {
+        if let Some(g) = self.index(submission.crew()) {
             self.pump(g, self.line(&submission));
         }
     }

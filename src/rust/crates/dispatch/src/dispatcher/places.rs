@@ -33,7 +33,7 @@ impl Dispatcher {
     fn last_of_longest(&mut self, newcomer: &Submission) -> Option<Key> {
         let line = self.line(newcomer);
         let own = |g: &mut Generation| g.waiting(line).len_of(newcomer.from.client);
-        let own = self.index(newcomer.generation).map_or(0, |g| own(&mut self.generations[g]));
+        let own = self.index(newcomer.crew()).map_or(0, |g| own(&mut self.generations[g]));
         let longest = self.generations.iter().filter_map(Generation::longest).max_by_key(|&(_, _, len)| len);
         let (queue, client, len) = longest?;
         self.shared.longest.store(client, Relaxed);

@@ -3,6 +3,7 @@
 use super::Dispatcher;
 use crate::assigned::Assigned;
 use crate::choose::choose;
+use crate::crew::Crew;
 use crate::generation::{Generation, Line};
 use crate::outcome::Outcome;
 use crate::pace::Paces;
@@ -45,7 +46,7 @@ impl Dispatcher {
             self.hand_to(key, submission, owner);
             return key;
         }
-        let Some(g) = self.index(submission.generation).filter(|&g| !self.generations[g].closing) else {
+        let Some(g) = self.index(submission.crew()).filter(|&g| !self.generations[g].closing) else {
             self.settle(key, Outcome::Stale);
             return key;
         };
@@ -77,9 +78,9 @@ impl Dispatcher {
         }
     }
 
-    /// Where a generation is among those that there are.
-    pub(super) fn index(&self, generation: u32) -> Option<usize> {
-        self.generations.iter().position(|g| g.id == generation)
+    /// Where the generation and pool of these workers is among those that there are.
+    pub(super) fn index(&self, crew: Crew) -> Option<usize> {
+        self.generations.iter().position(|g| g.crew == crew)
     }
 
     pub(super) fn worker_for(&self, g: usize, line: Line, submission: Submission) -> Option<Choice> {
@@ -90,8 +91,8 @@ impl Dispatcher {
         }
         // what is handed ahead would begin without those that wait by then
         let goes_ahead = submission.opens.is_none() && submission.batch.is_none();
-        let cost = self.costs(generation.id, &submission);
-        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| goes_ahead), cost)?;
+        let cost = self.costs(&submission);
+        let at = choose(&self.workers, generation.crew, submission.runs, expected.filter(|_| goes_ahead), cost)?;
         Some(Choice { at, expected, along: false })
     }
 
@@ -111,7 +112,7 @@ impl Dispatcher {
         }
         let is_bound = entry.submission.owner.is_some() || matches!(entry.waiter, Waiter::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound, is_along: along };
-        let generation = worker.generation;
+        let crew = worker.crew;
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
@@ -123,13 +124,13 @@ impl Dispatcher {
         }
         worker.count_in_flight();
         if expected.is_none() {
-            self.paces(generation, |paces| paces.begins(route));
+            self.paces(crew, |paces| paces.begins(route));
         }
     }
 
-    /// Notes something of how long the routes of a generation take.
-    pub(super) fn paces(&mut self, generation: u32, note: impl FnOnce(&mut Paces)) {
-        if let Some(g) = self.index(generation) {
+    /// Notes something of how long routes take that have these workers.
+    pub(super) fn paces(&mut self, crew: Crew, note: impl FnOnce(&mut Paces)) {
+        if let Some(g) = self.index(crew) {
             note(&mut self.generations[g].paces);
         }
     }
@@ -161,8 +162,8 @@ impl Dispatcher {
         self.pump_r(g);
         self.pump(g, Line::Of(Runs::Inline));
         self.pump(g, Line::Of(Runs::Pool));
-        let generation = self.generations[g].id;
-        let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation).map(|(at, _)| at);
+        let crew = self.generations[g].crew;
+        let of_it = self.workers.iter().filter(|(_, worker)| worker.crew == crew).map(|(at, _)| at);
         of_it.collect::<Vec<_>>().into_iter().for_each(|at| self.pump_bound(at));
     }
 
@@ -184,8 +185,8 @@ impl Dispatcher {
                 self.commands.gives_back(connection);
             }
             let line = self.line(&submission);
-            if let Some(g) = self.generations.iter_mut().find(|g| g.id == submission.generation) {
-                g.waiting(line).give_back(assigned.key);
+            if let Some(g) = self.index(submission.crew()) {
+                self.generations[g].waiting(line).give_back(assigned.key);
             }
         }
         self.count_waiting();

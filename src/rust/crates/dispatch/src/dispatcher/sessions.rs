@@ -21,14 +21,14 @@ const SWITCHING_PROTOCOLS: u32 = 101;
 
 impl Dispatcher {
     /// How many sessions a worker may have, where visitors have processes of their own and this is about R.
-    fn sessions_for(&self, runs: Runs) -> Option<usize> {
+    fn sessions_for(&self, submission: &Submission) -> Option<usize> {
         let most = self.shared.sessions.load(Relaxed);
-        (most > 0 && runs == Runs::R).then_some(most)
+        (most > 0 && submission.runs == Runs::R && submission.pool == 0).then_some(most)
     }
 
     /// What a request stands in line for.
     pub(super) fn line(&self, submission: &Submission) -> Line {
-        let is_session = submission.opens.is_some() && self.sessions_for(submission.runs).is_some();
+        let is_session = submission.opens.is_some() && self.sessions_for(submission).is_some();
         if is_session {
             Line::Session
         } else if submission.runs == Runs::R && self.is_short(submission) {
@@ -38,15 +38,16 @@ impl Dispatcher {
         }
     }
 
-    /// How unwelcome a request is to a worker of this generation; `None` to one that is not to have it.
-    pub(super) fn costs(&self, generation: u32, submission: &Submission) -> impl Fn(&Worker) -> Option<usize> + '_ {
+    /// How unwelcome a request is to a worker that may have it; `None` to one that is not to have it.
+    pub(super) fn costs(&self, submission: &Submission) -> impl Fn(&Worker) -> Option<usize> + '_ {
         let opens = submission.opens.is_some();
-        let most = self.sessions_for(submission.runs);
+        let most = self.sessions_for(submission);
         let kept = |worker: &Worker| self.commands.kept_by(worker.owner());
         let is_free = move |worker: &Worker| !worker.had_session() && kept(worker) == 0;
-        let of_generation = |worker: &&Worker| worker.generation == generation && !worker.retiring;
+        let crew = submission.crew();
+        let of_crew = |worker: &&Worker| worker.crew == crew && !worker.retiring;
         let workers = self.workers.iter().map(|(_, worker)| worker);
-        let free = most.map_or(0, |_| workers.filter(of_generation).filter(|worker| is_free(worker)).count());
+        let free = most.map_or(0, |_| workers.filter(of_crew).filter(|worker| is_free(worker)).count());
         move |worker| {
             let Some(most) = most else { return Some(if opens { kept(worker) } else { 0 }) };
             match (opens, is_free(worker)) {

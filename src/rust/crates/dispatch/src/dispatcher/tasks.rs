@@ -71,17 +71,18 @@ impl Dispatcher {
             return self.notify_asker(asker, asker.outcome(Ended::Refused, &[]));
         }
         let left = wanted.parent.map_or(NEVER, |parent| parent.deadline.saturating_sub(now()));
-        let generation = self.workers[at].generation;
+        // what its handlers have, others of its pool have, too
+        let crew = self.workers[at].crew;
         let from = wanted.parent.map_or(Origin { client: asker.worker.into(), connection: 0 }, |parent| parent.from);
         let submission = Submission {
             request: wanted.parent.map_or(0, |parent| parent.request),
             timeout: if task.timeout == 0 { left } else { task.timeout.min(left) },
             ends_with_client: true,
-            ..Submission::of_server(from, generation, task.route)
+            ..Submission::of_server(from, crew.generation, crew.pool, task.route)
         };
         let mut message = self.entries.buffer();
         head(submission.request, task.route, task.call).encode(&[] as &[&[u8]], std::iter::empty, &mut message);
-        let g = self.index(generation).filter(|&g| !self.generations[g].closing);
+        let g = self.index(crew).filter(|&g| !self.generations[g].closing);
         let key = match g.filter(|_| !self.workers[at].retiring) {
             Some(_) => self.enter(submission, message, Waiter::Worker(asker)),
             // no worker of this generation is given anything, but this one goes on as long as its request does
@@ -133,7 +134,7 @@ impl Dispatcher {
             return self.tasks.unsent.push((asker, message));
         }
         let from = Origin { client: asker.worker.into(), connection: 0 };
-        let submission = Submission::of_server(from, worker.generation, asker.route + 1);
+        let submission = Submission::of_server(from, worker.crew.generation, worker.crew.pool, asker.route + 1);
         let mut encoded = self.entries.buffer();
         head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);
         let key = self.entries.add(submission, encoded, now(), Waiter::Nobody);

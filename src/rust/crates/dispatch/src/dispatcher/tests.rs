@@ -35,7 +35,7 @@ fn dispatcher_with(limits: &Limits) -> (Dispatcher, Pool, UnboundedReceiver<Post
     let (post, posts) = unbounded_channel();
     let log = Log::open("none", observe::Screen::default()).unwrap();
     let mut dispatcher = Dispatcher::new(pool.0.clone(), limits, log, Arc::new(()), post, || {});
-    dispatcher.apply(PoolOrder::Add(1));
+    dispatcher.apply(PoolOrder::Add(1, 1));
     (dispatcher, pool, posts)
 }
 
@@ -45,6 +45,7 @@ fn of(client: u8, connection: u8) -> Submission {
         request: 0,
         from: Origin { client: client.into(), connection: connection.into() },
         generation: 1,
+        pool: 0,
         route: 0,
         runs: Runs::R,
         timeout: 60_000,
@@ -79,7 +80,7 @@ async fn what_waits_for_an_app_that_is_replaced_waits_no_more() {
 async fn a_connection_with_many_requests_keeps_others_waiting_for_one() {
     let (mut dispatcher, pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
-    let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+    let seat = Seat { worker: 1, generation: 1, pool: 0, end, c_end: None, runner: None, stats: Arc::default() };
     dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     for connection in [1, 1, 1, 1, 2, 1, 3] {
         ask(&mut dispatcher, connection);
@@ -132,7 +133,7 @@ async fn a_full_queue_has_a_place_for_who_has_less_in_it_than_others() {
 async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
     let (mut dispatcher, _pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
-    let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+    let seat = Seat { worker: 1, generation: 1, pool: 0, end, c_end: None, runner: None, stats: Arc::default() };
     dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     ask(&mut dispatcher, 1);
     let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
@@ -159,7 +160,7 @@ struct Fake {
 impl Fake {
     fn sit(dispatcher: &mut Dispatcher, worker: u32) -> Fake {
         let (end, worker_end) = shm::pair(None).unwrap();
-        let seat = Seat { worker, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+        let seat = Seat { worker, generation: 1, pool: 0, end, c_end: None, runner: None, stats: Arc::default() };
         dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         Fake { end: worker_end, assembler: Assembler::default() }
     }
@@ -600,6 +601,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
 mod bound;
 mod clock;
 mod express;
+mod pools;
 mod progress;
 mod tasks;
 
@@ -607,7 +609,7 @@ mod tasks;
 async fn what_runs_is_told_with_what_its_client_asked_for() {
     let (mut dispatcher, _pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
-    let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+    let seat = Seat { worker: 1, generation: 1, pool: 0, end, c_end: None, runner: None, stats: Arc::default() };
     dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     let head = wire::RequestHead {
         id: 7,

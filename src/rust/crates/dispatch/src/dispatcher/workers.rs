@@ -3,6 +3,7 @@
 use super::Dispatcher;
 use crate::assigned::Assigned;
 use crate::commands::Later;
+use crate::crew::MOST_POOLS;
 use crate::generation::{Generation, Line};
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
@@ -106,7 +107,7 @@ impl Dispatcher {
         }
         let worker = &mut self.workers[at];
         let is_to_end =
-            self.draining || worker.retiring || self.generations.iter().any(|g| g.id == worker.generation && g.closing);
+            self.draining || worker.retiring || self.generations.iter().any(|g| g.crew == worker.crew && g.closing);
         worker.count(micros, status);
         let (stream, reader) = Stream::new(worker.worker, of, request.id, self.post.clone());
         let Some(lane) = worker.lane_mut(of) else { return };
@@ -118,7 +119,7 @@ impl Dispatcher {
     }
 
     fn took(&mut self, at: usize, route: u32, micros: u32) {
-        self.paces(self.workers[at].generation, |paces| paces.took(route, micros));
+        self.paces(self.workers[at].crew, |paces| paces.took(route, micros));
     }
 
     /// A lane of a worker may have become free.
@@ -127,9 +128,9 @@ impl Dispatcher {
         if let Some(request) = worker.has_heeded() {
             let _ = self.shared.events.send(PoolEvent::Late { worker: worker.worker, request });
         }
-        let generation = worker.generation;
+        let crew = worker.crew;
         self.report_worn(at);
-        if let Some(g) = self.index(generation) {
+        if let Some(g) = self.index(crew) {
             match of {
                 Of::R => {
                     self.pump_in_turn(at, g);
@@ -161,7 +162,7 @@ impl Dispatcher {
             return;
         }
         for (_, worker) in &mut self.workers {
-            worker.retiring |= self.generations.iter().any(|g| g.id == worker.generation && g.is_over());
+            worker.retiring |= self.generations.iter().any(|g| g.crew == worker.crew && g.is_over());
             // what will never be answered keeps no process that is to end
             if worker.retiring && !worker.killed && worker.is_only_stuck() {
                 let _ = self.shared.events.send(PoolEvent::GivenUp(worker.worker));
@@ -181,9 +182,9 @@ impl Dispatcher {
         }
         let (workers, events) = (&self.workers, &self.shared.events);
         self.generations.retain(|g| {
-            let stays = !g.is_over() || workers.iter().any(|(_, s)| s.generation == g.id);
+            let stays = !g.is_over() || workers.iter().any(|(_, s)| s.crew == g.crew);
             if !stays {
-                let _ = events.send(PoolEvent::Drained(g.id));
+                let _ = events.send(PoolEvent::Drained { generation: g.crew.generation, pool: g.crew.pool });
             }
             stays
         });
@@ -200,6 +201,10 @@ impl Dispatcher {
     pub(super) fn count_workers(&self) {
         let threads: usize = self.workers.iter().map(|(_, worker)| worker.threads()).sum();
         self.shared.ready.store(self.workers.len(), Relaxed);
+        for pool in 0..MOST_POOLS as u8 {
+            let ready = self.workers.iter().filter(|(_, worker)| worker.crew.pool == pool).count();
+            self.shared.of(pool).ready.store(ready, Relaxed);
+        }
         self.shared.most.store(self.max_queue + self.workers.len().max(1) + threads + self.promised, Relaxed);
     }
 
@@ -208,8 +213,8 @@ impl Dispatcher {
     }
 
     pub(super) fn attach(&mut self, seat: Seat) {
-        let (worker, generation) = (seat.worker, seat.generation);
-        if !self.generations.iter().any(|g| g.id == generation) {
+        let (worker, crew) = (seat.worker, seat.crew());
+        if self.index(crew).is_none() {
             // its generation has ended while it started
             let _ = self.shared.events.send(PoolEvent::Retired(worker));
             return;
@@ -218,7 +223,7 @@ impl Dispatcher {
             Ok(worker) => {
                 self.workers.insert(worker);
                 self.count_workers();
-                if let Some(g) = self.index(generation) {
+                if let Some(g) = self.index(crew) {
                     self.pump_all(g);
                     self.take_back(Instant::now());
                 }
@@ -234,7 +239,7 @@ impl Dispatcher {
     pub(super) fn retire(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         let worker = &mut self.workers[at];
-        let generation = worker.generation;
+        let crew = worker.crew;
         (worker.retiring, worker.dismissed) = (true, true);
         worker.drain_streams();
         for of in [Of::R, Of::C] {
@@ -243,7 +248,7 @@ impl Dispatcher {
             self.requeue(&back);
         }
         // before it is released: others may be free for what it had not begun
-        if let Some(g) = self.index(generation) {
+        if let Some(g) = self.index(crew) {
             self.pump_all(g);
         }
         self.workers[at].count_in_flight();
@@ -262,7 +267,7 @@ impl Dispatcher {
             }
         }
         let mut worker = self.workers.remove(at);
-        let (generation, pid) = (worker.generation, worker.pid());
+        let (crew, pid) = (worker.crew, worker.pid());
         self.commands.has_left(worker.owner());
         self.settle_bound(mem::take(&mut worker.bound));
         self.tasks.end_with_worker(worker.worker);
@@ -271,7 +276,7 @@ impl Dispatcher {
         for assigned in lost {
             self.settle(assigned.key, Outcome::WorkerDied(pid));
         }
-        if let Some(g) = self.index(generation) {
+        if let Some(g) = self.index(crew) {
             self.pump_all(g);
             self.fail_orphans(g);
         }
@@ -282,7 +287,7 @@ impl Dispatcher {
     /// An old generation whose last worker has died gets no new one: what waits for it is told to come again.
     pub(super) fn fail_orphans(&mut self, g: usize) {
         let generation = &self.generations[g];
-        if generation.closing && !self.workers.iter().any(|(_, s)| s.generation == generation.id) {
+        if generation.closing && !self.workers.iter().any(|(_, s)| s.crew == generation.crew) {
             for key in self.generations[g].take_all() {
                 self.settle(key, Outcome::Stale);
             }

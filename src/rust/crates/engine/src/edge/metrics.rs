@@ -35,7 +35,7 @@ impl MetricsPage {
             waiting: self.apps.iter().map(|app| app.pool.waiting()).sum(),
             max_queue: self.max_queue,
             state: state_of(&self.apps),
-            passed: self.apps.iter().map(|app| app.pool.passed()).sum(),
+            passed: self.apps.iter().map(|app| app.pool.passed_in_all()).sum(),
             batches: self.apps.iter().map(|app| app.pool.batches()).fold((0, 0), |(a, b), (c, d)| (a + c, b + d)),
             jobs: Vec::new(),
             attempts: BTreeMap::new(),

@@ -137,7 +137,7 @@ async fn make(context: &Context, app: &App, attempt: &Attempt, request: &Request
         times_handler: true,
         ends_with_client: true,
         takes_notices: true,
-        ..Submission::of_server(from, app.generation, route)
+        ..Submission::of_server(from, app.generation, app.target(route).pool, route)
     };
     let Some(mut ticket) = context.queue.submit(submission, |out| out.extend_from_slice(&message)) else {
         return Ended::back("the queue is full");

@@ -1,9 +1,11 @@
 //! What begins attempts: as many as workers can be spared for, whenever something may have changed.
 
-use super::{attempt, wanted, JobRoute, UnderWay};
+use super::{attempt, wanted, UnderWay};
 use crate::context::Context;
+use crate::pool::Current;
 use ::jobs::{now, Room, StoreError};
 use observe::Level;
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -48,21 +50,13 @@ async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     let desk = if scheduled.is_empty() { jobs.desk.get() } else { Some(jobs.desk()?) };
     let Some(desk) = desk.filter(|_| !jobs.ends.load(Relaxed)) else { return Ok(None) };
     let turn = scheduled.iter().map(|kind| kind.wait(now())).min();
-    let (rooms, free) = {
-        let under_way = jobs.under_way();
-        let of_kind = |kind: &str| under_way.values().filter(|attempt| attempt.kind == kind).count();
-        let room = |(_, job): (u32, &JobRoute)| Room {
-            kind: job.kind.clone(),
-            free: job.at_once.saturating_sub(of_kind(&job.kind)),
-        };
-        let ready = context.pool().ready();
-        // a worker is kept for requests whose clients wait, where there is more than one
-        let most = if jobs.at_once == 0 { ready.saturating_sub(1).max(1) } else { jobs.at_once }.min(ready);
-        (app.kinds_of_jobs().map(room).collect::<Vec<_>>(), most.saturating_sub(under_way.len()))
-    };
+    let rooms = rooms(context, &app);
     let begun = desk.ask(move |store| {
         scheduled.iter().try_for_each(|kind| kind.take_turn(store, now()))?;
-        let attempts = if free > 0 { store.claim(&rooms, free, now())? } else { Vec::new() };
+        let mut attempts = Vec::new();
+        for (kinds, free) in rooms.iter().filter(|(_, free)| *free > 0) {
+            attempts.extend(store.claim(kinds, *free, now())?);
+        }
         Ok((attempts, store.next_due()?, store.unfinished()))
     });
     let (attempts, due, unfinished) = begun.await?;
@@ -80,4 +74,31 @@ async fn begin(context: &Arc<Context>) -> Result<Option<Duration>, StoreError> {
     let others = unfinished > jobs.under_way().len() as u64;
     let due = due.map(|due| Duration::from_millis(due.saturating_sub(now())));
     Ok(due.into_iter().chain(turn).chain(others.then_some(LOOK_AGAIN)).min())
+}
+
+/// How many more jobs may begin, by the pools of workers that their kinds have: of each kind, and of all of them.
+fn rooms(context: &Context, app: &Current) -> Vec<(Vec<Room>, usize)> {
+    let jobs = &context.jobs;
+    let under_way = jobs.under_way();
+    let of_kind = |kind: &str| under_way.values().filter(|attempt| attempt.kind == kind).count();
+    let mut of_pools = BTreeMap::<u8, (Vec<Room>, usize)>::new();
+    for (route, job) in app.kinds_of_jobs() {
+        let running = of_kind(&job.kind);
+        let (kinds, busy) = of_pools.entry(app.target(route).pool).or_default();
+        kinds.push(Room { kind: job.kind.clone(), free: job.at_once.saturating_sub(running) });
+        *busy += running;
+    }
+    // what runs of an app that had other kinds
+    let others = under_way.len() - of_pools.values().map(|(_, busy)| busy).sum::<usize>();
+    if let Some((_, busy)) = of_pools.get_mut(&0) {
+        *busy += others;
+    }
+    let free = |(pool, (kinds, busy)): (u8, (Vec<Room>, usize))| {
+        let ready = context.pool().ready_in(pool);
+        // one is kept for requests whose clients wait, where there is more than one; not in a pool that routes name
+        let spare = if pool == 0 { ready.saturating_sub(1).max(1).min(ready) } else { ready };
+        let most = if jobs.at_once == 0 { spare } else { jobs.at_once.min(ready) };
+        (kinds, most.saturating_sub(busy))
+    };
+    of_pools.into_iter().map(free).collect()
 }

@@ -259,7 +259,8 @@ fn preferred(state: &State, route: &Route<'_>) -> Option<Owner> {
 
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
-    let owner = if route.target.runs == Runs::R {
+    // connections and visitors are the workers' that have no pool of their own
+    let owner = if route.target.runs == Runs::R && route.target.pool == 0 {
         context.websockets.owner_of(&route.path, route.app.generation).or_else(|| preferred(state, route))
     } else {
         None
@@ -271,6 +272,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
             connection: Arc::as_ptr(state.connection()).addr() as u64,
         },
         generation: route.app.generation,
+        pool: route.target.pool,
         route: route.number,
         runs: route.target.runs,
         timeout: route.target.timeout,

@@ -58,6 +58,7 @@ impl To {
             request,
             from,
             generation,
+            pool: 0,
             route,
             runs,
             timeout,

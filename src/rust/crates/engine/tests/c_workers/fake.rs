@@ -71,7 +71,7 @@ impl Fake {
             let fd = Arc::new(pidfd_open(pid, PidfdFlags::empty()).unwrap());
             Runner::Process { pid: pid.as_raw_nonzero().get(), fd }
         });
-        service.server.pool().attach(Seat { worker, generation, end, c_end, runner, stats: stats.clone() });
+        service.server.pool().attach(Seat { worker, generation, pool: 0, end, c_end, runner, stats: stats.clone() });
         let link = Arc::new(Mutex::new(link));
         let eager = Arc::new(AtomicBool::new(eager));
         let (tell, requests) = channel();

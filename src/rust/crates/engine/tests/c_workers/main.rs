@@ -462,5 +462,8 @@ fn a_new_generation_has_its_own_handlers_in_c() {
     old.reply(id);
     assert_eq!(running.answer(), (200, "1".into()));
     assert_eq!(waiting.answer(), (200, "1".into()));
-    assert_eq!([service.event(), service.event()], [PoolEvent::Retired(1), PoolEvent::Drained(1)]);
+    assert_eq!(
+        [service.event(), service.event()],
+        [PoolEvent::Retired(1), PoolEvent::Drained { generation: 1, pool: 0 }]
+    );
 }

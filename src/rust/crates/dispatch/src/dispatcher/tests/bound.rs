@@ -23,7 +23,7 @@ impl Commands for Left {
 fn seat_process(dispatcher: &mut Dispatcher, pid: i32, end: shm::ServerEnd, c_end: Option<shm::ServerEnd>) {
     let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
     let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
-    let seat = Seat { worker: pid as u32, generation: 1, end, c_end, runner, stats: Arc::default() };
+    let seat = Seat { worker: pid as u32, generation: 1, pool: 0, end, c_end, runner, stats: Arc::default() };
     dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
 }
 
@@ -162,7 +162,7 @@ async fn a_worker_goes_on_for_its_visitors_when_another_app_has_taken_over() {
     let (mut dispatcher, pool) = dispatcher();
     let mut events = pool.events().unwrap();
     let (sessions, workers) = two_of_which_one_is_visited(&mut dispatcher);
-    dispatcher.apply(PoolOrder::Add(2));
+    dispatcher.apply(PoolOrder::Add(2, 1));
     dispatcher.apply(PoolOrder::Switch(2));
     assert_eq!((events.try_recv(), events.try_recv().is_err()), (Ok(PoolEvent::Retired(102)), true));
     // what is for it alone is handed to it, and nothing else
@@ -187,7 +187,7 @@ async fn visitors_keep_no_worker_that_is_to_go_by_order_or_with_the_server() {
         let (mut dispatcher, pool) = dispatcher();
         let mut events = pool.events().unwrap();
         let (_sessions, _workers) = two_of_which_one_is_visited(&mut dispatcher);
-        dispatcher.apply(PoolOrder::Add(2));
+        dispatcher.apply(PoolOrder::Add(2, 1));
         dispatcher.apply(PoolOrder::Switch(2));
         assert_eq!((events.try_recv(), events.try_recv().is_err()), (Ok(PoolEvent::Retired(102)), true));
         dispatcher.apply(order());

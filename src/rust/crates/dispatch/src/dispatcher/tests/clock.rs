@@ -30,7 +30,7 @@ impl World {
         let (mut dispatcher, pool, _) = dispatcher_with(&limits);
         let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
         let runner = Some(Runner::Process { pid: 7, fd: ended_process() });
-        let seat = Seat { worker: 1, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
+        let seat = Seat { worker: 1, generation: 1, pool: 0, end, c_end: Some(c_end), runner, stats: Arc::default() };
         dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         let side = |end| Fake { end, assembler: Assembler::default() };
         World { dispatcher, events: pool.events().unwrap(), worker: side(r), c: side(c) }
@@ -339,7 +339,7 @@ async fn what_is_gathered_for_nobody_is_for_the_next_app() {
 #[tokio::test(flavor = "current_thread")]
 async fn more_workers_are_wanted_once_a_request_has_waited_for_a_moment() {
     let mut world = World::new(|_| ());
-    world.dispatcher.shared.growable.store(true, Relaxed);
+    world.dispatcher.shared.of(0).growable.store(true, Relaxed);
     world.ask(Runs::R, TIMEOUT);
     begins(&mut world.worker);
     world.ask(Runs::R, TIMEOUT);
@@ -348,5 +348,5 @@ async fn more_workers_are_wanted_once_a_request_has_waited_for_a_moment() {
     assert!(world.told().is_empty());
     set_now(START + 5);
     world.dispatcher.look();
-    assert!(matches!(world.told()[..], [PoolEvent::Pressure { waiting: 1, waited_ms: 5 }]));
+    assert!(matches!(world.told()[..], [PoolEvent::Pressure { pool: 0, waiting: 1, waited_ms: 5, ready: 1 }]));
 }

@@ -18,10 +18,10 @@ struct World {
 impl World {
     fn new(n: u32, express: Express) -> World {
         let (mut dispatcher, pool) = dispatcher();
-        pool.set_express(express);
+        pool.set_express(0, express);
         let workers = (1..=n).map(|id| Fake::sit(&mut dispatcher, id)).collect();
         for (route, micros) in [(SHORT, 1_000), (LONG, 1_000_000)] {
-            dispatcher.paces(1, |paces| paces.took(route, micros));
+            dispatcher.paces(Crew { generation: 1, pool: 0 }, |paces| paces.took(route, micros));
         }
         let events = pool.events().unwrap();
         World { dispatcher, pool, events, workers }
@@ -83,7 +83,7 @@ async fn all_wait_in_one_line_where_none_may_pass() {
         world.ask(route);
     }
     assert_eq!(world.serve(), [LONG, LONG, SHORT, LONG]);
-    assert_eq!(world.pool.passed(), 0);
+    assert_eq!(world.pool.passed(0), 0);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -101,7 +101,7 @@ async fn one_worker_is_kept_from_long_ones_where_there_is_one_more() {
         world.ask(SHORT);
         let begun: Vec<_> = (0..3).filter_map(|worker| Some((worker, world.begin(worker)?))).collect();
         let [(worker, (id, SHORT))] = begun[..] else { panic!("{begun:?}") };
-        assert_eq!((world.pool.passed(), world.pool.waiting()), (n, 2));
+        assert_eq!((world.pool.passed(0), world.pool.waiting()), (n, 2));
         world.answer(worker, id, 1_000);
     }
     assert_eq!(world.begin_all(), [None; 3], "no long one has it");
@@ -121,7 +121,7 @@ async fn long_ones_have_all_workers_where_there_is_none_more() {
 async fn one_more_is_wanted_when_a_short_one_waits_behind_long_ones_only() {
     let mut world = World::new(2, Express::Possible);
     let told = |world: &mut World| {
-        std::iter::from_fn(|| world.events.try_recv().ok()).any(|event| event == PoolEvent::ShortWaits)
+        std::iter::from_fn(|| world.events.try_recv().ok()).any(|event| event == PoolEvent::ShortWaits(0))
     };
     let look_later = |world: &mut World, ms: u64| {
         exchange::set_now(exchange::now() + ms);
@@ -139,7 +139,7 @@ async fn one_more_is_wanted_when_a_short_one_waits_behind_long_ones_only() {
     assert!(!told(&mut world), "it has not waited for long");
     look_later(&mut world, 1);
     assert!(told(&mut world));
-    world.pool.set_express(Express::Turns);
+    world.pool.set_express(0, Express::Turns);
     look_later(&mut world, 5);
     assert!(!told(&mut world), "there may be none");
 }
