@@ -3,12 +3,12 @@
 # worker-natives.R, for what C handlers need in the process that runs them.
 
 # The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), job (see job.R), pool,
-# usual (see route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own
-# routes precede those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix
-# that returns routes, tried after its own), rest (a handler for requests that no other route matches), rest_websocket
-# (the same for WebSockets), leave_websockets (a function without arguments, after which it has none any more) and
-# usual (the defaults of all these routes).
+# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), pool (a name, or
+# NULL), job (see job.R), usual (see route-defaults.R), middleware (a list, the outermost first), has_sessions and
+# on_error. An app's own routes precede those of the apps mounted in it. Further fields of `app`: further_routes (a
+# function of the prefix that returns routes, tried after its own), rest (a handler for requests that no other route
+# matches), rest_websocket (the same for WebSockets), leave_websockets (a function without arguments, after which it has
+# none any more) and usual (the defaults of all these routes).
 app_routes <- function(app, prefix = "", outer = list(), pool = NULL) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
@@ -133,7 +133,9 @@ not_found_handler <- function(handler) {
 }
 
 # Of a route, beside its method, its path and its handler.
-engine_fields <- c("types", "timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest", "pool")
+engine_fields <- c(
+  "types", "timeout", "on_client_gone", "max_body", "early_hints", "batch", "job", "usual", "rest", "pool"
+)
 
 # What the engine has to know of a route. A field that is NULL is none.
 route_field <- function(route, handler, runs) {

@@ -43,8 +43,8 @@ NULL
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.
-#' @param pool The name of a pool of workers, see [dr_get()]: `fn` runs in its workers only. `""` for the workers of routes
-#'   without one, `NULL` for all.
+#' @param pool The name of a pool of workers, see [dr_get()]: `fn` runs in its workers only. `""` for the workers of
+#'   routes without one, `NULL` for all.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_on_start()] for what is done once, before there are workers.

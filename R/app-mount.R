@@ -17,8 +17,8 @@
 #'   values are in `req$params` with those of the route. `"/"` mounts at the root.
 #' @param app2 The app to mount; or a router of the package 'plumber', or an app of Shiny, httpuv, Rook or
 #'   Rserve, see [dr_rook()].
-#' @param pool The name of the pool of workers that the routes in R of `app2` have that name none, see [dr_get()], and in
-#'   whose workers the hooks of `app2` for workers run; or `NULL`.
+#' @param pool The name of the pool of workers that the routes in R of `app2` have that name none, see [dr_get()], and
+#'   in whose workers the hooks of `app2` for workers run; or `NULL`.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
 #'   part of itself.

@@ -1,5 +1,5 @@
-# Pools of workers that routes and hooks of an app name. Neighbours: app-compile.R, which gives the engine their numbers;
-# settings-groups.R, where it is said how many workers they have.
+# Pools of workers that routes and hooks of an app name. Neighbours: app-compile.R, which gives the engine their
+# numbers; settings-groups.R, where it is said how many workers they have.
 
 # Checks the name of a pool; NULL is none.
 check_pool <- function(pool, call = sys.call(-1L), empty = FALSE) {

@@ -162,9 +162,9 @@ route_hints <- function(links) if (!is.null(links)) list(as.list(links))
 #'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together. See
 #'   [dr_early_hints()].
 #' @param batch How many requests the handler takes at a time, see [dr_batch()], or `NULL` for one.
-#' @param pool The name of the pool of workers that the handler runs in, a single string, or `NULL` for the workers of all
-#'   routes without one. How many workers a pool has says `pools` of [dr_pool()]: one, where that says nothing. Where one
-#'   process does all (`workers = 1` of [dr_serve()]), it does this, too.
+#' @param pool The name of the pool of workers that the handler runs in, a single string, or `NULL` for the workers of
+#'   all routes without one. How many workers a pool has says `pools` of [dr_pool()]: one, where that says nothing.
+#'   Where one process does all (`workers = 1` of [dr_serve()]), it does this, too.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,

@@ -159,7 +159,7 @@ reload_session <- function(call = NULL) {
 #'   | `memory` | numeric | its memory in bytes; what it shares with others counts by its share |
 #'   | `age` | numeric | seconds since it was ready |
 #'   | `runs` | character | the request whose handler runs there, such as `"GET /orders/7"`; `NA` for none |
-#'   | `pool` | character | the pool of workers that it is in, `""` for that of routes without one; only if there are others |
+#'   | `pool` | character | its pool of workers, `""` for that of routes without one; only if there are others |
 #' @section Errors: `dr_url()` signals `drover_error_not_running` when no server runs in this session, as in a worker
 #'   process.
 #' @examples

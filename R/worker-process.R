@@ -1,8 +1,8 @@
 # A worker process, in R: what it does from its fork to its end. Its signals, and how it waits, are in src/process.c.
 # Neighbours: worker-zygote.R (which processes become workers), worker-loop.R (the guard around handlers).
 
-# The whole life of a worker. `order`: its number, whether it has the app's timers, and the number of its pool. `hooks`: start and stop, lists
-# of functions. Its exit status.
+# The whole life of a worker. `order`: its number, whether it has the app's timers, and the number of its pool.
+# `hooks`: start and stop, lists of functions. Its exit status.
 worker_process <- function(order, compiled, hooks) {
   number <- order[[1L]]
   pool <- name_of_pool(compiled, order[[3L]])

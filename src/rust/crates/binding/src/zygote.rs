@@ -232,8 +232,8 @@ pub unsafe extern "C" fn drv_zygote_load_failed(zygote: *const Zygote, why: Str)
     shield((), || zygote.send(ZygoteNews::LoadFailed(&String::from_utf8_lossy(why))));
 }
 
-/// The next order, as the numbers of `Todo`. `asked`: for a worker, its number, whether it has the app's timers, and its
-/// pool; for the end, whether the server ends with this process.
+/// The next order, as the numbers of `Todo`. `asked`: for a worker, its number, whether it has the app's timers, and
+/// its pool; for the end, whether the server ends with this process.
 ///
 /// # Safety
 /// `zygote` is live, `asked` is valid for writing.

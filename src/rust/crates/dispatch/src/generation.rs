@@ -1,5 +1,5 @@
-//! What the dispatcher knows of one generation of the app, as far as one pool of its workers goes: the requests that wait
-//! for them, and how long its routes take, which `pace` has.
+//! What the dispatcher knows of one generation of the app, as far as one pool of its workers goes: the requests that
+//! wait for them, and how long its routes take, which `pace` has.
 
 use crate::crew::Crew;
 use crate::fair::Waiting;

@@ -1,5 +1,5 @@
-//! The express worker: one more than there should be, for short requests that wait while all others are at long ones. How
-//! requests are kept from it is the dispatcher's to know; how long it stays, that of `policy`.
+//! The express worker: one more than there should be, for short requests that wait while all others are at long ones.
+//! How requests are kept from it is the dispatcher's to know; how long it stays, that of `policy`.
 
 use crate::pools::MAIN;
 use crate::supervisor::Supervisor;

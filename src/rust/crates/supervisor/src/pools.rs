@@ -1,5 +1,5 @@
-//! The pools of workers that the app that serves has: one for all requests that name no other, and those that its routes
-//! name. How many workers there are in each, and which of them go.
+//! The pools of workers that the app that serves has: one for all requests that name no other, and those that its
+//! routes name. How many workers there are in each, and which of them go.
 //!
 //! A worker has the number of its pool, which is that of its generation's app: those of earlier generations may have
 //! others, and are none of these. Neighbours: `recycling`, which decides for one pool; `turnover`, what follows.

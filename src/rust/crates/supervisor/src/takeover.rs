@@ -159,8 +159,8 @@ impl Supervisor {
         }
     }
 
-    /// How many workers of a pool a generation has when it takes over: `of` for requests that name no pool; of others as
-    /// many as there are now, or the fewest.
+    /// How many workers of a pool a generation has when it takes over: `of` for requests that name no pool; of others
+    /// as many as there are now, or the fewest.
     pub(crate) fn wanted_at_first(&self, generation: &Generation, pool: u8, of: usize) -> usize {
         if pool == MAIN {
             return of;

@@ -1,5 +1,5 @@
-//! Short requests pass long ones. A request that takes milliseconds would else wait for seconds where all workers are at
-//! long ones.
+//! Short requests pass long ones. A request that takes milliseconds would else wait for seconds where all workers are
+//! at long ones.
 //!
 //! Those that take far less time than others of the app (`pace`) have a line of their own before R. A worker that
 //! becomes free has the next of either line in turn: so a short one passes all the long ones that wait, but for one,
@@ -56,8 +56,7 @@ impl Dispatcher {
         }
     }
 
-    /// How many workers of a generation are at requests that take longer than `most`, in microseconds, and how many there
-    /// are.
+    /// How many workers of a crew are at requests that take longer than `most` microseconds, and how many there are.
     fn at_long_ones(&self, g: usize, most: u32) -> (usize, usize) {
         let generation = &self.generations[g];
         let clock = Instant::now();
