@@ -95,11 +95,12 @@ dr_reload <- function() {
 #' answered what it has. No request fails. A [dr_reload()] keeps the number. Returns at once: [dr_status()] shows who
 #' has come and gone.
 #'
-#' For a server of the program there is `drover scale 2-8`, and for one without a terminal SIGTTIN and SIGTTOU, which
-#' make it one worker more, and one fewer.
+#' For a server of the program there is `drover scale 2-8`, or `drover scale gpu=2` for a pool, and for one without a
+#' terminal SIGTTIN and SIGTTOU, which make it one worker more, and one fewer.
 #'
 #' @param workers How many: an integer of 1 to 1024 for always as many, two integers, `c(min, max)`, for as many as are
 #'   needed within these, or `"auto"` for one for each processor, and more while handlers wait.
+#' @param pool The name of the pool of workers, see [dr_get()], or `NULL` for that of routes without one.
 #' @returns `NULL`, invisibly.
 #' @section Errors: `drover_error_argument` when `workers` is not as described; `drover_error_not_running` when no
 #'   server runs in this session, or one whose handlers run in the session itself (`workers = 1` of [dr_serve()]).
@@ -110,10 +111,11 @@ dr_reload <- function() {
 #' nrow(dr_status())
 #' dr_stop()
 #' @export
-dr_scale <- function(workers) {
+dr_scale <- function(workers, pool = NULL) {
   call <- sys.call()
   check_not_process(call)
   workers <- as_workers(workers, call)
+  check_pool(pool, call)
   if (!service_running()) {
     why <- if (!engine_running()) {
       "no server runs in this session: see dr_serve()"
@@ -122,7 +124,7 @@ dr_scale <- function(workers) {
     }
     stop_drover("not_running", why, call = call)
   }
-  problem <- .Call(C_service_scale, workers[[1L]], workers[[length(workers)]])
+  problem <- .Call(C_service_scale, workers[[1L]], workers[[length(workers)]], enc2utf8(pool %||% ""))
   if (!is.null(problem)) stop_drover("not_running", problem, call = call)
   invisible()
 }

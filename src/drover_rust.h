@@ -359,7 +359,7 @@ const drv_node *drv_service_event(drv_service *);
 const drv_node *drv_service_status(drv_service *);
 const drv_node *drv_service_no_status(void);
 int32_t drv_service_source(const drv_service *, const drv_source *, int32_t adopt, drv_error *error);
-int32_t drv_service_rescale(const drv_service *, int32_t n_min, int32_t n_max, drv_error *error);
+int32_t drv_service_rescale(const drv_service *, int32_t n_min, int32_t n_max, drv_str pool, drv_error *error);
 void drv_service_stop(const drv_service *, double graceful_timeout);
 
 /* strings.rs */

@@ -113,7 +113,7 @@ static const R_CallMethodDef calls[] = {
     CALL("service_news", drv_service_news, 0),
     CALL("service_open", drv_service_open, 3),
     CALL("service_renew", drv_service_renew, 2),
-    CALL("service_scale", drv_service_scale, 2),
+    CALL("service_scale", drv_service_scale, 3),
     CALL("service_running", drv_service_running, 0),
     CALL("service_wait", drv_service_wait, 1),
     CALL("service_failed", drv_service_failed, 1),

@@ -133,11 +133,13 @@ SEXP drv_service_renew(SEXP source, SEXP adopt) {
   return Rf_ScalarString(drv_mkchar(error.message));
 }
 
-/* .Call: other bounds for the number of workers. NULL, or a string: what is wrong. */
-SEXP drv_service_scale(SEXP n_min, SEXP n_max) {
+/* .Call: other bounds for the number of workers in a pool. NULL, or a string: what is wrong. */
+SEXP drv_service_scale(SEXP n_min, SEXP n_max, SEXP pool) {
   drv_error error;
   if (!service) return Rf_mkString("no server runs");
-  if (drv_service_rescale(service, Rf_asInteger(n_min), Rf_asInteger(n_max), &error)) return R_NilValue;
+  SEXP text = STRING_ELT(pool, 0);
+  drv_str name = {CHAR(text), LENGTH(text)};
+  if (drv_service_rescale(service, Rf_asInteger(n_min), Rf_asInteger(n_max), name, &error)) return R_NilValue;
   return Rf_ScalarString(drv_mkchar(error.message));
 }
 

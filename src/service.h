@@ -20,7 +20,7 @@ SEXP drv_service_workers(void);
 SEXP drv_service_failed(SEXP id);
 SEXP drv_service_jobs(SEXP state, SEXP kind, SEXP most);
 SEXP drv_service_renew(SEXP source, SEXP adopt);
-SEXP drv_service_scale(SEXP n_min, SEXP n_max);
+SEXP drv_service_scale(SEXP n_min, SEXP n_max, SEXP pool);
 SEXP drv_service_end(SEXP graceful_timeout);
 SEXP drv_service_close(void);
 

@@ -128,6 +128,35 @@ test("a mounted app may have a pool, for its routes and hooks, and jobs run in t
   expect(!result %in% pids, "a worker of requests has run it")
 })
 
+test("drover scale changes how many workers a pool has, and a reload keeps it", function() {
+  runtime <- runtime_folder()
+  server <- launch(command_of(pools_app(), workers = 1, pools = "fits=0-1"), env = runtime)
+  wait_for_workers(server, 2)
+  shows(command("scale", "model=3", env = runtime), 0L, ": 3 workers of the pool model instead of 1 worker$")
+  three <- wait_for_workers(server, 4)
+  expect(noted(server, "loaded") == 3L, "others were started")
+  shows(command("scale", "model=1-2", env = runtime), 0L, ": 1 to 2 workers of the pool model instead of 3 workers$")
+  expect(all(wait_for_workers(server, 3) %in% three), "a worker was replaced")
+  shows(command("scale", "2", env = runtime), 0L, ": 2 workers instead of 1 worker$")
+  wait_for_workers(server, 4)
+  shows(command("reload", env = runtime), 0L, "^reloaded")
+  wait_for_workers(server, 4, but = three)
+  expect(logged(server, "workers of the pool model=1-2, it was 3"), "it is not in the log")
+  shows(command("scale", "gpu=1", env = runtime), 2L, NULL, "the app has no pool gpu; its routes name model, fits$")
+  shows(command("scale", "model=0", env = runtime), 2L, NULL, "must be a whole number >= 1")
+  shows(command("scale", "model=9999", env = runtime), 2L, NULL, "n_max must be at most 1024")
+})
+
+test("dr_scale() changes a pool of a session's server", function() {
+  session <- serve_session(c(
+    "later::later(function() dr_scale(2, pool = 'model'), 0.1)",
+    "later::later(function() message('wrong: ', tryCatch(dr_scale(2, pool = 'gpu'), error = conditionMessage)), 0.3)",
+    "serve(workers = c(1L, 1L))"
+  ), pools_app())
+  wait_for_workers(session, 4)
+  expect(logged(session, "wrong: the app has no pool gpu; its routes name model, fits"), "another error")
+})
+
 test("drover status shows pools, and what is said of none that there is is in the log", function() {
   runtime <- runtime_folder()
   server <- launch(command_of(pools_app(), workers = 1, pools = "gpu=1"), env = runtime)

@@ -212,21 +212,24 @@ unsafe fn told(done: Result<(), String>, error: *mut Error) -> i32 {
     is_done
 }
 
-/// Other bounds for the number of workers. 0, and an error, when they are wrong.
+/// Other bounds for the number of workers in a pool, or in that of routes without one, whose name is empty. 0, and an
+/// error, when they are wrong.
 ///
 /// # Safety
-/// `running` is live; `error` is valid for writing.
+/// `running` is live; C lends the name for the call; `error` is valid for writing.
 #[no_mangle]
 pub unsafe extern "C" fn drv_service_rescale(
     running: *const RunningService,
     n_min: i32,
     n_max: i32,
+    pool: Str,
     error: *mut Error,
 ) -> i32 {
     let count = |n| usize::try_from(n).unwrap_or(0);
     // SAFETY: the caller's.
     let done = shield(Err("the engine failed".to_owned()), || unsafe {
-        (*running).service.rescale(count(n_min), count(n_max))
+        let pool = String::from_utf8_lossy(pool.as_bytes());
+        (*running).service.rescale(&pool, count(n_min), count(n_max))
     });
     // SAFETY: the caller's.
     unsafe { told(done, error) }

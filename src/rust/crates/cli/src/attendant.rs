@@ -145,7 +145,7 @@ impl Attendant {
                 Note::Signal(Asked::More) => self.rescale_by(1),
                 Note::Signal(Asked::Fewer) => self.rescale_by(-1),
                 Note::Command(Request::Reload, reply) => self.reload(Some(reply)),
-                Note::Command(Request::Scale { min, max }, reply) => reply.say(&self.rescale(min, max)),
+                Note::Command(Request::Scale { min, max, pool }, reply) => reply.say(&self.rescale(&pool, min, max)),
                 Note::Command(Request::Status, reply) => reply.say(&self.status()),
                 Note::Command(Request::Stop { now }, reply) => {
                     reply.say(&Ending { within: if now { 0.0 } else { self.ends_within } });
@@ -278,19 +278,19 @@ impl Attendant {
     }
 
     /// Other bounds for the number of workers; what they were.
-    fn rescale(&self, min: usize, max: usize) -> Rescaled {
-        let before = self.service.scale();
-        self.service.rescale(min, max).map(|()| before)
+    fn rescale(&self, pool: &str, min: usize, max: usize) -> Rescaled {
+        let before = self.service.scale(pool);
+        self.service.rescale(pool, min, max).map(|()| before)
     }
 
     /// By a signal: as many more, or fewer, at least and at most. One stays.
     fn rescale_by(&self, more: isize) {
-        let (min, max) = self.service.scale();
+        let (min, max) = self.service.scale("");
         let changed = |count: usize| count.saturating_add_signed(more).max(1);
         // an app that needs none when it is not asked for needs none then
         let min = if min == 0 { 0 } else { changed(min) };
         let max = if max == AUTO { AUTO } else { changed(max) };
-        if let Err(why) = self.rescale(min, max) {
+        if let Err(why) = self.rescale("", min, max) {
             say(&format!("as many workers as before: {why}"));
         }
     }
@@ -364,7 +364,7 @@ impl Attendant {
             url: self.url.clone(),
             generation: self.generation,
             age: self.began.elapsed().as_secs_f64(),
-            scale: self.service.scale(),
+            scale: self.service.scale(""),
             snapshot: self.service.snapshot(),
         }
     }

@@ -6,7 +6,7 @@ use crate::exit::{Code, Error};
 use crate::monitor;
 use crate::shown;
 use crate::terminal::print;
-use crate::values::{workers, Workers};
+use crate::values::{workers_of_pool, Workers};
 use clap::Args;
 use rustix::process::geteuid;
 use std::fmt::Write as _;
@@ -32,6 +32,7 @@ Examples:
 const EXAMPLES_OF_SCALE: &str = "\
 Examples:
   drover scale 6           six workers, of the one server that runs
+  drover scale gpu=2       two for the routes that have this pool
   drover scale 2-8 8080    as many as are needed, two to eight, of the one on this port
   drover scale auto app.R  as many as this machine has cores";
 
@@ -82,9 +83,9 @@ pub struct ReloadArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES_OF_SCALE)]
 pub struct ScaleArgs {
-    /// How many: 4, 1-4 or auto
-    #[arg(value_parser = workers)]
-    workers: Workers,
+    /// How many: 4, 1-4 or auto; of a pool that routes name NAME=4
+    #[arg(value_parser = workers_of_pool)]
+    workers: (String, Workers),
     #[command(flatten)]
     which: Which,
 }
@@ -246,13 +247,15 @@ fn reload_one(server: &Found) -> Result<(), Error> {
 /// Why it does not.
 pub(crate) fn scale(args: &ScaleArgs) -> Result<(), Error> {
     let server = args.which.one()?;
-    let (min, max) = args.workers.bounds();
-    let request = Request::Scale { min, max };
+    let (pool, workers) = &args.workers;
+    let (min, max) = workers.bounds();
+    let request = Request::Scale { min, max, pool: pool.clone() };
     let patience = Duration::from_secs_f64(BEYOND);
     let (answer, _) = server.ask::<Rescaled>(request, Some(patience)).map_err(|e| gone(&server, &e))?;
     let before = answer.map_err(|why| Error::new(Code::Usage, why))?;
     let (now, before) = (shown::scale((min, max)), shown::scale(before));
-    print(&format!("scaled {}: {now} instead of {before}\n", shown::name(&server.status)))
+    let of_it = if pool.is_empty() { String::new() } else { format!(" of the pool {pool}") };
+    print(&format!("scaled {}: {now}{of_it} instead of {before}\n", shown::name(&server.status)))
 }
 
 /// Ends a server, and waits for its end.

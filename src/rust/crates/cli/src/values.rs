@@ -145,6 +145,12 @@ pub(crate) fn workers(text: &str) -> Result<Workers, String> {
     read.ok_or_else(|| "must be a whole number >= 1, two of them as in 1-4, or auto".to_owned())
 }
 
+/// The same, and of which pool, whose name is empty for that of routes without one: `4`, `gpu=4`.
+pub(crate) fn workers_of_pool(text: &str) -> Result<(String, Workers), String> {
+    let (pool, number) = text.split_once('=').unwrap_or(("", text));
+    workers(number).map(|workers| (pool.trim().to_owned(), workers))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +162,9 @@ mod tests {
         let cores = supervisor::usable_cores();
         assert_eq!(workers("auto").map(Workers::bounds), Ok((cores, supervisor::AUTO)));
         assert_eq!(workers("0-2").map(Workers::bounds), Ok((0, 2)));
+        assert_eq!(workers_of_pool("gpu=2"), Ok(("gpu".to_owned(), Workers::Exactly(2))));
+        assert_eq!(workers_of_pool("2"), Ok((String::new(), Workers::Exactly(2))));
+        assert!(workers_of_pool("gpu=").is_err());
         for wrong in ["0", "0-0", "4-2", "-1", "two", "", "1-2-3", "1.5", "1-auto"] {
             assert!(workers(wrong).unwrap_err().ends_with("as in 1-4, or auto"), "{wrong}");
         }

@@ -23,14 +23,24 @@ pub struct Note {
     pub since: Instant,
 }
 
-/// The notes of all workers.
+/// The notes of all workers, and the pools that routes of the app name.
 #[derive(Debug, Default)]
-pub struct Board(Mutex<Vec<Note>>);
+pub struct Board(Mutex<Vec<Note>>, Mutex<Vec<String>>);
 
 impl Board {
     /// Replaces all notes.
     pub fn write(&self, notes: Vec<Note>) {
         *self.0.lock().unwrap_or_else(|e| e.into_inner()) = notes;
+    }
+
+    /// Replaces the names of pools.
+    pub fn set_pools(&self, names: Vec<String>) {
+        *self.1.lock().unwrap_or_else(|e| e.into_inner()) = names;
+    }
+
+    /// By which names routes of the app that serves name pools.
+    pub fn pools(&self) -> Vec<String> {
+        self.1.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
     /// Each worker as it is now.

@@ -19,8 +19,9 @@ pub enum Command {
     Reload(Source),
     /// here is a zygote for the present generation
     Adopt(Source),
-    /// at least and at most this many workers from now on
-    Scale(usize, usize),
+    /// at least and at most this many workers from now on, in the pool of this name; an empty one is that of routes
+    /// without one
+    Scale(String, usize, usize),
     /// have the worker with this process id look at itself
     Inspect(i32, Inspection, Asker),
     /// shut down gracefully, within this many seconds; `None` for `graceful_timeout` of the options

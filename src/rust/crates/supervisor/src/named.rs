@@ -15,10 +15,25 @@ impl PoolOptions {
         self.pools.iter().filter_map(|text| self.read(text).ok())
     }
 
-    /// The options of the pool of this name: one worker where nothing is said of it.
+    /// The options of the pool of this name: one worker where nothing is said of it. An empty one is that of routes
+    /// without a pool.
     pub(crate) fn of_pool(&self, name: &str) -> PoolOptions {
+        if name.is_empty() {
+            return self.clone();
+        }
         let said = self.named_pools().find(|(known, _)| known == name);
         said.map_or_else(|| self.with_workers(1, 1), |(_, options)| options)
+    }
+
+    /// Other bounds for the number of workers in the pool of this name, or in that of routes without one.
+    pub(crate) fn set_workers(&mut self, name: &str, n_min: usize, n_max: usize) {
+        if name.is_empty() {
+            (self.n_min, self.n_max) = (n_min, n_max);
+            return;
+        }
+        let PoolOptions { max_rss, .. } = self.of_pool(name);
+        self.pools.retain(|text| text.split_once('=').is_none_or(|(known, _)| known.trim() != name));
+        self.pools.push(format!("{name}={},max_rss={max_rss}", self.with_workers(n_min, n_max).workers()));
     }
 
     /// Whether the texts about pools make sense.
@@ -91,6 +106,21 @@ mod tests {
         );
         assert_eq!(options.check_pools(), Ok(()));
         assert_eq!(options.named_pools().count(), 3);
+    }
+
+    #[test]
+    fn a_pool_gets_other_bounds_and_keeps_the_rest() {
+        let mut options = of(&["gpu=1,max_rss=9GB", "fits=2"]);
+        let set = |options: &mut PoolOptions, name: &str, n_min, n_max| {
+            options.set_workers(name, n_min, n_max);
+            let pool = options.of_pool(name);
+            (pool.n_min, pool.n_max, pool.max_rss)
+        };
+        assert_eq!(set(&mut options, "gpu", 0, 3), (0, 3, 9_000_000_000));
+        assert_eq!(set(&mut options, "gpu", 1, AUTO), (1, AUTO, 9_000_000_000));
+        assert_eq!(set(&mut options, "new", 2, 2), (2, 2, 0));
+        assert_eq!(set(&mut options, "", 5, 6), (5, 6, 0));
+        assert_eq!((options.pools.len(), options.of_pool("fits").n_min, options.check_pools()), (3, 2, Ok(())));
     }
 
     #[test]

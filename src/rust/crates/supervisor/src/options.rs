@@ -98,13 +98,16 @@ impl PoolOptions {
         }
     }
 
-    /// The same, with other bounds of how many workers there are.
+    /// The same, with other bounds of how many workers there are in the pool of this name, or in that of routes without
+    /// one.
     ///
     /// # Errors
     /// As for [`PoolOptions::check`].
-    pub(crate) fn scaled(&self, n_min: usize, n_max: usize) -> Result<Self, String> {
-        let scaled = PoolOptions { n_min, n_max, ..self.clone() };
-        scaled.check().map(|()| scaled)
+    pub(crate) fn scaled(&self, name: &str, n_min: usize, n_max: usize) -> Result<Self, String> {
+        PoolOptions { n_min, n_max, pools: Vec::new(), ..self.clone() }.check()?;
+        let mut scaled = self.clone();
+        scaled.set_workers(name, n_min, n_max);
+        Ok(scaled)
     }
 
     /// Most workers of an app whose visitors have workers of their own, or whose number follows from what they do, with

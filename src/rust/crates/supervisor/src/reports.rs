@@ -56,6 +56,11 @@ impl Reports {
         self.unsent.push(event);
     }
 
+    /// Writes the names of pools on the board.
+    pub fn set_pools(&self, names: Vec<String>) {
+        self.board.set_pools(names);
+    }
+
     /// Writes the board, and tells what there is to tell.
     pub fn publish(&mut self, workers: Vec<Note>) {
         self.board.write(workers);

@@ -116,6 +116,6 @@ impl Supervisor {
         }
         let n_max = self.options.n_max;
         self.reports.info("the app has jobs or timers: one worker stays");
-        self.scale(1, n_max, now);
+        self.scale("", 1, n_max, now);
     }
 }

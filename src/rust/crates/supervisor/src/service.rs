@@ -164,9 +164,10 @@ impl Service {
         self.command(Command::Reload(source));
     }
 
-    /// How many workers there are at least and at most.
-    pub fn scale(&self) -> (usize, usize) {
-        let options = self.options.lock().unwrap_or_else(|e| e.into_inner());
+    /// How many workers there are at least and at most, in the pool of this name, or in that of routes without one,
+    /// whose name is empty.
+    pub fn scale(&self, pool: &str) -> (usize, usize) {
+        let options = self.options.lock().unwrap_or_else(|e| e.into_inner()).of_pool(pool);
         (options.n_min, options.n_max)
     }
 
@@ -174,12 +175,17 @@ impl Service {
     /// end when they have answered what they have.
     ///
     /// # Errors
-    /// A text that names what is wrong with the bounds. Nothing changes then.
-    pub fn rescale(&self, n_min: usize, n_max: usize) -> Result<(), String> {
+    /// A text that names what is wrong with the bounds, or that the app has no such pool. Nothing changes then.
+    pub fn rescale(&self, pool: &str, n_min: usize, n_max: usize) -> Result<(), String> {
+        let known = self.board.pools();
+        if !pool.is_empty() && !known.iter().any(|name| name == pool) {
+            let which = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(format!("the app has no pool {pool}; its routes name {which}"));
+        }
         let mut options = self.options.lock().unwrap_or_else(|e| e.into_inner());
-        *options = options.scaled(n_min, n_max)?;
+        *options = options.scaled(pool, n_min, n_max)?;
         // with the options held: of two calls the supervisor hears in the order in which they were made
-        self.command(Command::Scale(n_min, n_max));
+        self.command(Command::Scale(pool.to_owned(), n_min, n_max));
         Ok(())
     }
 

@@ -87,6 +87,11 @@ impl Staff {
         self.of(generation).filter(|(_, worker)| worker.phase == Phase::Serving).count()
     }
 
+    /// How many of a pool of it do.
+    pub fn ready_in(&self, generation: u32, pool: u8) -> usize {
+        self.of(generation).filter(|(_, worker)| worker.pool == pool && worker.phase == Phase::Serving).count()
+    }
+
     /// Kills all of them.
     pub fn kill(&mut self, why: &'static str) {
         self.workers.values_mut().for_each(|worker| worker.kill(why));

@@ -194,7 +194,7 @@ impl Supervisor {
             match command {
                 Command::Reload(source) => self.reload(source),
                 Command::Adopt(source) => self.adopt(source, now),
-                Command::Scale(n_min, n_max) => self.scale(n_min, n_max, now),
+                Command::Scale(pool, n_min, n_max) => self.scale(&pool, n_min, n_max, now),
                 Command::Inspect(pid, what, asker) => self.inspect(pid, what, asker, now),
                 Command::Stop(graceful_timeout) => self.stop(graceful_timeout, now),
                 Command::End => self.stop_now(now),

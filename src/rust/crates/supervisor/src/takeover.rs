@@ -5,7 +5,7 @@ use crate::pools::{OnePool, MAIN};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::Phase;
-use crate::{Event, Failure, Parts, PoolOptions, Source, Start};
+use crate::{Event, Failure, Parts, Source, Start};
 use engine::AppConfig;
 use shm::Channel;
 use std::io;
@@ -151,10 +151,11 @@ impl Supervisor {
     pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
         let ready = self.staff.ready(number);
         let Some(generation) = self.generations.get(number) else { return };
-        let wanted: usize = (0..generation.pools()).map(|pool| self.wanted_at_first(generation, pool, of)).sum();
-        self.reports.notify(Event::WorkerReady { ready, of: wanted });
-        // there are no more of any pool than are wanted
-        if ready >= wanted {
+        let wanted = |pool: u8| self.wanted_at_first(generation, pool, of);
+        let are_there = (0..generation.pools()).all(|pool| self.staff.ready_in(number, pool) >= wanted(pool));
+        let of = (0..generation.pools()).map(wanted).sum();
+        self.reports.notify(Event::WorkerReady { ready, of });
+        if are_there {
             self.take_over(number, now);
         }
     }
@@ -168,13 +169,8 @@ impl Supervisor {
         let Some(name) = generation.app.as_ref().and_then(|app| app.name_of_pool(pool)) else { return 0 };
         match self.pools.named(name) {
             Some((before, one)) => one.recycling.for_takeover(self.staff_in(before).count()),
-            None => self.options_of(name).n_min,
+            None => self.options.of_pool(name).n_min,
         }
-    }
-
-    /// How many workers there are of the pool with this name.
-    fn options_of(&self, name: &str) -> PoolOptions {
-        self.options.of_pool(name)
     }
 
     /// The pools of the app that serves from now on.
@@ -184,16 +180,17 @@ impl Supervisor {
         for (name, _) in self.options.named_pools().filter(|(name, _)| !names.iter().any(|known| known == name)) {
             self.reports.info(&format!("no route of the app has `pool = \"{name}\"`: it has no workers"));
         }
+        self.reports.set_pools(names.clone());
         let memory = self.most_workers();
         let named = names.iter().map(|name| {
-            let options = self.options_of(name);
+            let options = self.options.of_pool(name);
             let most = options.for_requests(memory);
             OnePool::new(name, options, most, now)
         });
         let named: Vec<OnePool> = named.collect();
         self.pools.replace(named);
         for pool in self.pools.numbers() {
-            let ready = self.staff_in(pool).filter(|(_, worker)| worker.phase == Phase::Serving).count();
+            let ready = self.staff.ready_in(number, pool);
             if let Some(pool) = self.pools.get_mut(pool) {
                 pool.recycling.start_over(ready, now);
             }

@@ -96,15 +96,20 @@ impl Supervisor {
         }
     }
 
-    /// Other bounds for the number of workers.
-    pub(crate) fn scale(&mut self, n_min: usize, n_max: usize, now: Instant) {
-        let before = self.options.workers();
-        (self.options.n_min, self.options.n_max) = (n_min, n_max);
-        let most = self.options.for_requests(self.most_workers());
-        let main = self.pools.main_mut();
-        (main.options.n_min, main.options.n_max) = (n_min, n_max);
-        main.recycling.resize(n_min, most, now);
-        self.reports.info(&format!("workers={}, it was {before}", self.options.workers()));
+    /// Other bounds for the number of workers in a pool.
+    pub(crate) fn scale(&mut self, name: &str, n_min: usize, n_max: usize, now: Instant) {
+        let of_it = if name.is_empty() { String::new() } else { format!(" of the pool {name}") };
+        let before = self.options.of_pool(name).workers();
+        self.options.set_workers(name, n_min, n_max);
+        let after = self.options.of_pool(name);
+        self.reports.info(&format!("workers{of_it}={}, it was {before}", after.workers()));
+        let most = after.for_requests(self.most_workers());
+        // an app that is loaded later has them as well
+        let Some((number, _)) = self.pools.named(name) else { return };
+        if let Some(pool) = self.pools.get_mut(number) {
+            pool.recycling.resize(n_min, most, now);
+            pool.options = after;
+        }
     }
 
     /// Retires workers that are more than there should be, since fewer were asked for: those whose end costs least.

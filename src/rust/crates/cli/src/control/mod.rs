@@ -25,8 +25,9 @@ pub(crate) enum Request {
     Status,
     /// to load its app anew: a [`Reloaded`] when that has happened
     Reload,
-    /// to have at least and at most this many workers: a [`Rescaled`]
-    Scale { min: usize, max: usize },
+    /// to have at least and at most this many workers, in the pool of this name, or in that of routes without one: a
+    /// [`Rescaled`]
+    Scale { min: usize, max: usize, pool: String },
     /// to end as SIGTERM ends it, or at once: an [`Ending`]; then the connection stays open until the process has ended
     Stop { now: bool },
     /// to have a worker, by its process id, look at itself: an [`Inspected`] when it has
@@ -64,7 +65,7 @@ impl Request {
                 format!("objects {worker} {millis}").into()
             }
             Request::Playable { id } => format!("failed {id:016x}").into(),
-            Request::Scale { min, max } => format!("scale {min} {max}").into(),
+            Request::Scale { min, max, pool } => format!("scale {min} {max} {pool}").trim_end().to_owned().into(),
             Request::Jobs(JobsWanted { kind, state, most }) => {
                 let (state, kind) = (state.map_or(ANY, JobState::name), kind.as_deref().unwrap_or_default());
                 format!("jobs {most} {state} {kind}").into()
@@ -84,6 +85,7 @@ impl Request {
             "failed" => return Some(Request::Playable { id: u64::from_str_radix(numbers, 16).ok()? }),
             "jobs" => return wanted(numbers).map(Request::Jobs),
             "job" => return JobId::parse(numbers).map(Request::Job),
+            "scale" => return scale(numbers),
             _ => {}
         }
         if let Some(act) = JobAct::of(word) {
@@ -91,13 +93,20 @@ impl Request {
         }
         let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;
         let (worker, what) = match (word, &numbers[..]) {
-            ("scale", &[min, max]) => return Some(Request::Scale { min: min as usize, max: max as usize }),
             ("stacks", &[worker, millis, interval_us]) => (worker, Inspection::Stacks { millis, interval_us }),
             ("objects", &[worker, millis]) => (worker, Inspection::Objects { millis }),
             _ => return None,
         };
         Some(Request::Inspect { worker: i32::try_from(worker).ok()?, what })
     }
+}
+
+/// How many workers, and of which pool, of the words behind `scale`.
+fn scale(words: &str) -> Option<Request> {
+    let mut words = words.splitn(3, ' ');
+    let mut number = || words.next()?.parse::<u32>().ok().map(|number| number as usize);
+    let (min, max) = (number()?, number()?);
+    Some(Request::Scale { min, max, pool: words.next().unwrap_or_default().to_owned() })
 }
 
 /// Which jobs, of the words behind `jobs`. A kind has spaces, and is the last of them.
@@ -204,7 +213,7 @@ mod tests {
         let what = [Inspection::Stacks { millis: 10_000, interval_us: 5 }, Inspection::Objects { millis: u32::MAX }];
         let inspections = what.map(|what| Request::Inspect { worker: 4711, what });
         let failed = [0, u64::MAX].map(|id| Request::Playable { id });
-        let scale = [Request::Scale { min: 2, max: 1024 }];
+        let scale = ["", "gpu"].map(|pool| Request::Scale { min: 2, max: 1024, pool: pool.to_owned() });
         let id = JobId::parse("00c0ffee00c0ffee00c0ffee00c0ffee").unwrap();
         let kind = Some("POST /any/<x> y".to_owned());
         let jobs = [

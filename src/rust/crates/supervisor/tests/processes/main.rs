@@ -297,14 +297,14 @@ fn workers_that_compute_have_no_more_started() {
 #[test]
 fn a_pool_of_its_own_size_may_be_asked_for_later() {
     let bench = Bench::new(fixed(1));
-    assert_eq!(bench.service.scale(), (1, 1));
-    bench.service.rescale(1, AUTO).unwrap();
+    assert_eq!(bench.service.scale(""), (1, 1));
+    bench.service.rescale("", 1, AUTO).unwrap();
     bench.until_logged("workers=auto, it was 1");
     let clients = asked_at_once(&bench, "/held/all", 3);
     bench.until_held(3);
     bench.folder().open("all");
     assert!(clients.into_iter().all(|client| client.join().unwrap().0 == 200));
-    bench.service.rescale(1, 1).unwrap();
+    bench.service.rescale("", 1, 1).unwrap();
     until("one is left", || bench.service.snapshot().workers.len() == 1);
     bench.end();
 }
