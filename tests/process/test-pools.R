@@ -128,6 +128,23 @@ test("a mounted app may have a pool, for its routes and hooks, and jobs run in t
   expect(!result %in% pids, "a worker of requests has run it")
 })
 
+test("jobs of a pool have as many workers as it may have, from none on", function() {
+  app <- write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'here')",
+    "dr_job(app, '/fits', function(req) { note('began', Sys.getpid()); stand_at('fit'); 'done' }, pool = 'jobs')",
+    "app"
+  ))
+  server <- serve(app, workers = 1, pools = "jobs=0-2", timeout = 600)
+  wait_for_workers(server, 1)
+  for (i in 1:3) expect(ask(server, "/fits", "-X", "POST")$status == "202", "it is not accepted")
+  expect(within(function() noted(server, "began") == 2L), "two do not run at once")
+  wait_for_workers(server, 3)
+  expect(never(function() noted(server, "began") != 2L, 0.3), "more run than there are workers for")
+  open_all_gates(server)
+  expect(within(function() noted(server, "began") == 3L), "the third does not run")
+}, ways = 1:2)
+
 test("drover scale changes how many workers a pool has, and a reload keeps it", function() {
   runtime <- runtime_folder()
   server <- launch(command_of(pools_app(), workers = 1, pools = "fits=0-1"), env = runtime)

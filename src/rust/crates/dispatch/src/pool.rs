@@ -364,6 +364,11 @@ impl Pool {
         self.0.sessions.store(most, Ordering::Relaxed);
     }
 
+    /// The same: whether it would.
+    pub fn may_grow(&self, pool: u8) -> bool {
+        self.0.of(pool).growable.load(Ordering::Relaxed)
+    }
+
     /// How short requests for workers of a pool pass long ones. [`Express::Turns`] before it is said.
     pub fn set_express(&self, pool: u8, express: Express) {
         self.0.of(pool).express.store(express.encode(), Ordering::Relaxed);

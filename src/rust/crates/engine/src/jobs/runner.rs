@@ -89,15 +89,20 @@ fn rooms(context: &Context, app: &Current) -> Vec<(Vec<Room>, usize)> {
         *busy += running;
     }
     // what runs of an app that had other kinds
-    let others = under_way.len() - of_pools.values().map(|(_, busy)| busy).sum::<usize>();
+    let others = under_way.len().saturating_sub(of_pools.values().map(|(_, busy)| busy).sum());
     if let Some((_, busy)) = of_pools.get_mut(&0) {
         *busy += others;
     }
     let free = |(pool, (kinds, busy)): (u8, (Vec<Room>, usize))| {
         let ready = context.pool().ready_in(pool);
-        // one is kept for requests whose clients wait, where there is more than one; not in a pool that routes name
-        let spare = if pool == 0 { ready.saturating_sub(1).max(1).min(ready) } else { ready };
-        let most = if jobs.at_once == 0 { spare } else { jobs.at_once.min(ready) };
+        let most = match (pool, jobs.at_once) {
+            // one is kept for requests whose clients wait, where there is more than one
+            (0, 0) => ready.saturating_sub(1).max(1).min(ready),
+            (0, most) => most.min(ready),
+            // in a pool that routes name all are for them, and one more that is started for what waits
+            (_, 0) => ready + usize::from(context.pool().may_grow(pool)),
+            (_, most) => most.min(ready + usize::from(context.pool().may_grow(pool))),
+        };
         (kinds, most.saturating_sub(busy))
     };
     of_pools.into_iter().map(free).collect()
