@@ -197,7 +197,8 @@ compile_app <- function(app, call = sys.call(-1L)) {
   rest <- rest_routes(app)
   routes <- c(first, rest)
   pools <- pools_of(routes, call)
-  numbered <- function(route) {
+  # an app may have thousands of routes, and most have none
+  numbered <- if (is.null(pools)) identity else function(route) {
     if (!is.null(route$pool)) route$pool <- match(route$pool, pools)
     route
   }

@@ -41,6 +41,11 @@ dr_mount <- function(app, prefix, app2, pool = NULL) {
     problem <- "`app2` must not contain `app`: mounting it would make `app` a part of itself"
     stop_drover("argument", problem, argument = "app2")
   }
+  has_visitors <- function(one) !is.null(one$rest_websocket)
+  if (!is.null(pool) && any(vapply(app_tree(app2), has_visitors, NA))) {
+    problem <- "an app of httpuv or Shiny cannot have a `pool`: its WebSockets are in the workers of routes without one"
+    stop_drover("argument", problem, argument = "pool")
+  }
   app$mounts[[length(app$mounts) + 1L]] <- list(prefix = prefix, app = app2, pool = pool)
   invisible(app)
 }

@@ -41,6 +41,7 @@ pools_of_mounts <- function(app) {
 # A hook that runs in the workers of one pool: "" for those of requests that name none.
 hook_in_pool <- function(fn, pool) {
   if (is.null(pool)) return(fn)
+  force(fn)
   # those of R itself have no attributes
   hook <- function() fn()
   attr(hook, "pool") <- pool

@@ -8,6 +8,8 @@ test_that("names of pools are checked where they are given", {
   }
   expect_error(dr_on_worker_start(app, function() 1, pool = "a b"), "or \"\", or NULL", class = "drover_error_argument")
   expect_error(dr_job(app, "/j", function(req) 1, pool = 1), "`pool` must be", class = "drover_error_argument")
+  sockets <- list(call = function(req) list(status = 200L), onWSOpen = function(ws) NULL)
+  expect_error(dr_mount(app, "/s", sockets, pool = "a"), "an app of httpuv or Shiny cannot", class = "drover_error_argument")
   dr_on_worker_stop(app, function() 1, pool = "")
   dr_get(app, "/", function(req) 1, pool = "gpu_1-a")
   expect_match(format(app), "GET  /  \\[pool gpu_1-a\\]", all = FALSE)
