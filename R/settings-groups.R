@@ -104,8 +104,8 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, session_idle_timeo
 #'   free when the server starts: one for each 128 MB, at most 200.
 #' @param express Whether short requests pass long ones, `TRUE` or `FALSE`. Short are those whose handlers take 10 ms at
 #'   most, or at most a sixteenth of what the longest take, up to 100 ms. Short and long requests that wait take turns;
-#'   while all workers are at requests of 50 ms and more, one more is forked for short ones, which ends when it has not
-#'   been needed for `max_age`. With `workers = 1`, and where workers are not forks, they only take turns. `FALSE`: all
+#'   when all workers have been at theirs for 50 ms, one more is forked for short ones, which ends when it has not been
+#'   needed for `max_age`. With `workers = 1`, and where workers are not forks, they only take turns. `FALSE`: all
 #'   requests are answered in the order in which they came.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.

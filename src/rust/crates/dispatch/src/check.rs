@@ -91,7 +91,7 @@ impl Dispatcher {
     fn tell_pressure_of(&mut self, g: usize) {
         let crew = self.generations[g].crew;
         let pool = crew.pool;
-        if self.wants_express(g, now(), LATER) {
+        if self.wants_express(g, now(), LATER, Instant::now()) {
             let _ = self.shared.events.send(PoolEvent::ShortWaits(pool));
         }
         if !self.shared.of(pool).growable.load(Relaxed) {

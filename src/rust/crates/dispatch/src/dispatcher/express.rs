@@ -17,8 +17,8 @@ use crate::worker::Worker;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// What takes less, in microseconds, is soon over: that all workers are at such is no reason to start another.
-const WORTH: u32 = 50_000;
+/// What has not taken as long may soon be over: that all workers are at such is no reason to start another.
+const WORTH: Duration = Duration::from_millis(50);
 
 impl Dispatcher {
     /// Whether a request for R is one of those that pass others.
@@ -40,7 +40,11 @@ impl Dispatcher {
     /// Whether long requests have all the workers that they may have.
     pub(super) fn long_ones_are_many(&self, g: usize) -> bool {
         match self.shared.express(self.generations[g].crew.pool) {
-            Express::Beside(most) => self.at_long_ones(g, self.generations[g].paces.most()).0 >= most,
+            Express::Beside(most) => {
+                let (short, clock) = (self.generations[g].paces.most(), Instant::now());
+                let is_long = |load: &Load| load.micros > short.into() || load.quiet_for(clock) > micros(short);
+                self.workers_at(g, is_long).0 >= most
+            }
             Express::Off | Express::Turns | Express::Possible => false,
         }
     }
@@ -56,17 +60,12 @@ impl Dispatcher {
         }
     }
 
-    /// How many workers of a crew are at requests that take longer than `most` microseconds, and how many there are.
-    fn at_long_ones(&self, g: usize, most: u32) -> (usize, usize) {
-        let generation = &self.generations[g];
-        let clock = Instant::now();
-        let is_at_one = |load: &Load| {
-            load.n > 0 && (load.micros > most.into() || load.quiet_for(clock) > Duration::from_micros(most.into()))
-        };
-        let of_it = self.workers.iter().filter(|(_, worker)| worker.crew == generation.crew && !worker.retiring);
-        of_it
-            .filter_map(|(_, worker)| worker.lane(Of::R))
-            .fold((0, 0), |(at_long, all), lane| (at_long + usize::from(is_at_one(lane.load(Runs::R))), all + 1))
+    /// How many workers of a crew are at requests that are such, and how many there are.
+    fn workers_at(&self, g: usize, such: impl Fn(&Load) -> bool) -> (usize, usize) {
+        let crew = self.generations[g].crew;
+        let of_it = self.workers.iter().filter(|(_, worker)| worker.crew == crew && !worker.retiring);
+        let loads = of_it.filter_map(|(_, worker)| Some(worker.lane(Of::R)?.load(Runs::R)));
+        loads.fold((0, 0), |(at, all), load| (at + usize::from(load.n > 0 && such(load)), all + 1))
     }
 
     /// A request of this line is about to be handed to a worker: the other line is next. Counted, if it has one because
@@ -82,8 +81,10 @@ impl Dispatcher {
         }
     }
 
-    /// Whether a short request has waited for so long at `now`, in ms, while all workers are at long ones.
-    pub(crate) fn wants_express(&mut self, g: usize, now: u64, waited: Duration) -> bool {
+    /// Whether a short request has waited for so long at `now`, in ms, while all workers have been at long ones for a
+    /// while by this clock. What they are expected to take does not count: of handlers that were never called it is not
+    /// known.
+    pub(crate) fn wants_express(&mut self, g: usize, now: u64, waited: Duration, clock: Instant) -> bool {
         if self.shared.express(self.generations[g].crew.pool) != Express::Possible {
             return false;
         }
@@ -91,8 +92,13 @@ impl Dispatcher {
         let first = waiting.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let has_waited = first.is_some_and(|since| now.saturating_sub(since) >= waited.as_millis() as u64);
         has_waited && {
-            let (at_long, all) = self.at_long_ones(g, WORTH.max(2 * self.generations[g].paces.most()));
+            let least = WORTH.max(2 * micros(self.generations[g].paces.most()));
+            let (at_long, all) = self.workers_at(g, |load| load.quiet_for(clock) > least);
             all > 0 && at_long == all
         }
     }
+}
+
+fn micros(number: u32) -> Duration {
+    Duration::from_micros(number.into())
 }

@@ -120,40 +120,56 @@ async fn long_ones_have_all_workers_where_there_is_none_more() {
 #[tokio::test(flavor = "current_thread")]
 async fn one_more_is_wanted_when_a_short_one_waits_behind_long_ones_only() {
     let mut world = World::new(2, Express::Possible);
-    let told = |world: &mut World| {
-        std::iter::from_fn(|| world.events.try_recv().ok()).any(|event| event == PoolEvent::ShortWaits(0))
-    };
-    let look_later = |world: &mut World, ms: u64| {
-        exchange::set_now(exchange::now() + ms);
-        world.dispatcher.look();
+    // so long after the long ones began, and the short one came
+    let wants = |world: &mut World, began: u64, came: u64| {
+        let clock = Instant::now() + Duration::from_millis(began);
+        world.dispatcher.wants_express(0, 1_000 + came, Duration::from_millis(5), clock)
     };
     exchange::set_now(1_000);
     world.ask(LONG);
     world.ask(LONG);
     world.begin_all();
     world.ask(LONG);
-    look_later(&mut world, 100);
-    assert!(!told(&mut world), "no short one waits");
+    assert!(!wants(&mut world, 900, 900), "no short one waits");
     world.ask(SHORT);
-    look_later(&mut world, 4);
-    assert!(!told(&mut world), "it has not waited for long");
-    look_later(&mut world, 1);
-    assert!(told(&mut world));
+    assert!(!wants(&mut world, 900, 4), "it has not waited for long");
+    assert!(!wants(&mut world, 100, 100), "they may be over soon");
+    assert!(wants(&mut world, 900, 5));
     world.pool.set_express(0, Express::Turns);
-    look_later(&mut world, 5);
-    assert!(!told(&mut world), "there may be none");
+    assert!(!wants(&mut world, 900, 5), "there may be none");
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn what_waits_for_short_ones_wants_no_worker_more() {
+async fn one_more_is_wanted_once_it_is_seen() {
     let mut world = World::new(1, Express::Possible);
+    let told = |world: &mut World| std::iter::from_fn(|| world.events.try_recv().ok()).collect::<Vec<_>>();
     exchange::set_now(1_000);
-    for _ in 0..300 {
-        world.ask(SHORT);
-    }
+    // it is not known what these take
+    world.ask(7);
+    world.begin_all();
+    world.ask(SHORT);
     exchange::set_now(1_100);
     world.dispatcher.look();
-    assert!(world.events.try_recv().is_err());
+    assert!(told(&mut world).is_empty(), "its worker has only begun");
+    std::thread::sleep(2 * Duration::from_micros(world.dispatcher.generations[0].paces.most().into()));
+    world.dispatcher.look();
+    assert_eq!(told(&mut world), [PoolEvent::ShortWaits(0)]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_that_goes_on_answering_is_at_no_long_one() {
+    let mut world = World::new(1, Express::Possible);
+    exchange::set_now(1_000);
+    for _ in 0..9 {
+        world.ask(SHORT);
+    }
+    let wants = |world: &mut World, clock| world.dispatcher.wants_express(0, 2_000, Duration::from_millis(5), clock);
+    let (id, _) = world.begin(0).unwrap();
+    let began = Instant::now();
+    world.answer(0, id, 1_000);
+    world.begin(0).unwrap();
+    assert!(!wants(&mut world, began + Duration::from_millis(100)), "it has begun another since");
+    assert!(wants(&mut world, began + Duration::from_secs(2)));
 }
 
 #[tokio::test(flavor = "current_thread")]
