@@ -2,7 +2,7 @@
 
 test("workers replaced over and over, by kills, wear and reloads: the server stays as large as it was", function() {
   file <- write_app(c(readLines(file.path(here, "app.R"))))
-  server <- serve(file, workers = 2, max_requests = 300)
+  server <- serve(file, workers = 2, max_requests = 300, express = FALSE)
   # each round replaces some 10 workers that are worn out, and all by a reload; each third one also a worker that is
   # killed: more of these would be taken for a crash loop
   cycle <- function(round) {

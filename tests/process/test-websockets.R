@@ -367,7 +367,7 @@ test_every_worker("messages wait in the queue, and where that is full in their c
 })
 
 test("messages of many connections are handled by all workers, each in order", function() {
-  server <- serve(sockets_app, workers = 2)
+  server <- serve(sockets_app, workers = 2, express = FALSE)
   clients <- lapply(1:8, function(i) ws(server, "/state/k/0"))
   lapply(clients, ws_next)
   for (n in 1:25) for (client in clients) ws_send(client, "slow")

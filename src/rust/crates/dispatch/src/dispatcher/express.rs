@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// What has not taken as long may soon be over: that all workers are at such is no reason to start another.
 const WORTH: Duration = Duration::from_millis(50);
+/// The same of what was expected to be short: a machine that is busy with something else has short ones take long.
+const UNEXPECTED: Duration = Duration::from_millis(500);
 
 impl Dispatcher {
     /// Whether a request for R is one of those that pass others.
@@ -82,7 +84,7 @@ impl Dispatcher {
     }
 
     /// Whether a short request has waited for so long at `now`, in ms, while all workers have been at long ones for a
-    /// while by this clock. What they are expected to take does not count: of handlers that were never called it is not
+    /// while by this clock. What they are expected to take is not enough: of handlers that were never called it is not
     /// known.
     pub(crate) fn wants_express(&mut self, g: usize, now: u64, waited: Duration, clock: Instant) -> bool {
         if self.shared.express(self.generations[g].crew.pool) != Express::Possible {
@@ -92,8 +94,13 @@ impl Dispatcher {
         let first = waiting.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let has_waited = first.is_some_and(|since| now.saturating_sub(since) >= waited.as_millis() as u64);
         has_waited && {
-            let least = WORTH.max(2 * micros(self.generations[g].paces.most()));
-            let (at_long, all) = self.workers_at(g, |load| load.quiet_for(clock) > least);
+            let short = self.generations[g].paces.most();
+            let least = WORTH.max(2 * micros(short));
+            let is_long = |load: &Load| {
+                let took = load.quiet_for(clock);
+                took > UNEXPECTED || (took > least && load.micros > short.into())
+            };
+            let (at_long, all) = self.workers_at(g, is_long);
             all > 0 && at_long == all
         }
     }
