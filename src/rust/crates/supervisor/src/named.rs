@@ -52,7 +52,8 @@ impl PoolOptions {
         Ok(())
     }
 
-    fn with_workers(&self, n_min: usize, n_max: usize) -> PoolOptions {
+    /// The same, for so many workers, of one pool.
+    pub(crate) fn with_workers(&self, n_min: usize, n_max: usize) -> PoolOptions {
         PoolOptions { n_min, n_max, pools: Vec::new(), ..self.clone() }
     }
 

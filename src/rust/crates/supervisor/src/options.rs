@@ -104,7 +104,7 @@ impl PoolOptions {
     /// # Errors
     /// As for [`PoolOptions::check`].
     pub(crate) fn scaled(&self, name: &str, n_min: usize, n_max: usize) -> Result<Self, String> {
-        PoolOptions { n_min, n_max, pools: Vec::new(), ..self.clone() }.check()?;
+        self.with_workers(n_min, n_max).check()?;
         let mut scaled = self.clone();
         scaled.set_workers(name, n_min, n_max);
         Ok(scaled)

@@ -159,8 +159,12 @@ struct Fake {
 
 impl Fake {
     fn sit(dispatcher: &mut Dispatcher, worker: u32) -> Fake {
+        Fake::sit_in(dispatcher, worker, 0)
+    }
+
+    fn sit_in(dispatcher: &mut Dispatcher, worker: u32, pool: u8) -> Fake {
         let (end, worker_end) = shm::pair(None).unwrap();
-        let seat = Seat { worker, generation: 1, pool: 0, end, c_end: None, runner: None, stats: Arc::default() };
+        let seat = Seat { worker, generation: 1, pool, end, c_end: None, runner: None, stats: Arc::default() };
         dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         Fake { end: worker_end, assembler: Assembler::default() }
     }

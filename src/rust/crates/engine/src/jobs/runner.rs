@@ -95,13 +95,13 @@ fn rooms(context: &Context, app: &Current) -> Vec<(Vec<Room>, usize)> {
     }
     let free = |(pool, (kinds, busy)): (u8, (Vec<Room>, usize))| {
         let ready = context.pool().ready_in(pool);
-        let most = match (pool, jobs.at_once) {
-            // one is kept for requests whose clients wait, where there is more than one
-            (0, 0) => ready.saturating_sub(1).max(1).min(ready),
-            (0, most) => most.min(ready),
-            // in a pool that routes name all are for them, and one more that is started for what waits
-            (_, 0) => ready + usize::from(context.pool().may_grow(pool)),
-            (_, most) => most.min(ready + usize::from(context.pool().may_grow(pool))),
+        // in a pool that routes name, one more is started for what waits
+        let ready = ready + usize::from(pool > 0 && context.pool().may_grow(pool));
+        let most = match jobs.at_once {
+            // one is kept for requests whose clients wait, where there is more than one; in such a pool none is
+            0 if pool == 0 => ready.saturating_sub(1).max(1).min(ready),
+            0 => ready,
+            most => most.min(ready),
         };
         (kinds, most.saturating_sub(busy))
     };

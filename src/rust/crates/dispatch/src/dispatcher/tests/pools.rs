@@ -2,11 +2,12 @@
 
 use super::*;
 
-fn sit(dispatcher: &mut Dispatcher, worker: u32, pool: u8) -> Fake {
-    let (end, worker_end) = shm::pair(None).unwrap();
-    let seat = Seat { worker, generation: 1, pool, end, c_end: None, runner: None, stats: Arc::default() };
-    dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
-    Fake { end: worker_end, assembler: Assembler::default() }
+/// A dispatcher with two pools of one generation.
+fn two_pools() -> (Dispatcher, Pool) {
+    let (mut dispatcher, pool) = dispatcher();
+    dispatcher.generations.clear();
+    dispatcher.apply(PoolOrder::Add(1, 2));
+    (dispatcher, pool)
 }
 
 fn ask_in(dispatcher: &mut Dispatcher, pool: u8) -> Key {
@@ -16,12 +17,8 @@ fn ask_in(dispatcher: &mut Dispatcher, pool: u8) -> Key {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_request_goes_to_workers_of_its_pool_only() {
-    let (pool, _) = Pool::new(1, 100);
-    let (post, _posts) = unbounded_channel();
-    let log = Log::open("none", observe::Screen::default()).unwrap();
-    let mut dispatcher = Dispatcher::new(pool.0.clone(), &Limits::default(), log, Arc::new(()), post, || {});
-    dispatcher.apply(PoolOrder::Add(1, 2));
-    let (mut main, mut named) = (sit(&mut dispatcher, 1, 0), sit(&mut dispatcher, 2, 1));
+    let (mut dispatcher, pool) = two_pools();
+    let (mut main, mut named) = (Fake::sit_in(&mut dispatcher, 1, 0), Fake::sit_in(&mut dispatcher, 2, 1));
     assert_eq!((pool.ready(), pool.ready_in(0), pool.ready_in(1)), (2, 1, 1));
     for of in [1, 1, 0] {
         ask_in(&mut dispatcher, of);
@@ -41,18 +38,16 @@ async fn a_request_goes_to_workers_of_its_pool_only() {
     ask_in(&mut dispatcher, 1);
     dispatcher.apply(PoolOrder::Gone(2));
     assert_eq!((pool.waiting(), dispatcher.stalls()), (1, false));
-    let mut next = sit(&mut dispatcher, 3, 1);
+    let mut next = Fake::sit_in(&mut dispatcher, 3, 1);
     assert_eq!(got(&mut next).1, 1);
 }
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_pool_of_an_old_generation_ends_by_itself() {
-    let (mut dispatcher, pool) = dispatcher();
+    let (mut dispatcher, pool) = two_pools();
     let mut events = pool.events().unwrap();
-    dispatcher.generations.clear();
-    dispatcher.apply(PoolOrder::Add(1, 2));
-    let _main = sit(&mut dispatcher, 1, 0);
-    let mut named = sit(&mut dispatcher, 2, 1);
+    let _main = Fake::sit_in(&mut dispatcher, 1, 0);
+    let mut named = Fake::sit_in(&mut dispatcher, 2, 1);
     ask_in(&mut dispatcher, 1);
     let (id, _) = named.receive().unwrap();
     assert!(named.end.slots.start(id));
